@@ -1,6 +1,7 @@
 """Finding learnings, having them explained, and choosing among many: on both databases."""
 
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
@@ -10,12 +11,14 @@ from tests.support.run_harness import RunHarness, no_skills
 from understudy.learnings.model import LearningSource, LearningStatus, Sensitivity, Tier
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
+from understudy.retrieval import learned
 from understudy.retrieval.explain import ExplainedRecord
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.learned import learn_context
-from understudy.retrieval.rarity import SCAN_LIMIT
+from understudy.retrieval.rarity import SCAN_LIMIT, plan
 from understudy.sessions.learning_scopes import WORKSPACE, session_scope
 from understudy.sessions.model import require_session
+from understudy.storage import term_index
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
 
@@ -241,6 +244,30 @@ def test_among_many_what_was_said_together_with_the_best_is_looked_at_too(units:
 
     assert [it.learning_id for it in found.kept][:2] == ["best", "together"]
     assert "wordless" not in {it.learning.learning_id for it in found.considered}
+
+
+def test_what_was_said_together_is_looked_at_by_words_that_are_too_common_elsewhere(
+    units: Units, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cast("Any", plan).__kwdefaults__, "budget", 100)
+    monkeypatch.setattr(learned, "POSTINGS_BUDGET", 100)
+    # So many entries a single talk is taken to have.
+    monkeypatch.setattr(term_index, "EXACT_COUNT", 50)
+    talk = LearningSource(session_id="long-ago")
+    keep(
+        units,
+        make_learning("The barrel rope is blue.", learning_id="together", source=talk),
+        make_learning("A heron sits there.", learning_id="best", source=talk),
+        *(
+            make_learning(f"The barrel {number} is blue.", learning_id=f"barrel-{number:03}")
+            for number in range(SCAN_LIMIT + 5)
+        ),
+    )
+
+    with units.read() as unit:
+        found = learn_context(unit, require_session(unit, "s1"), "heron barrel", NOW)
+
+    assert [it.learning_id for it in found.kept] == ["best", "together"]
 
 
 def test_among_many_a_search_finds_by_words_and_browses_by_time(

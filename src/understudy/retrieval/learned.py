@@ -7,7 +7,7 @@ from understudy.learnings.model import TERM_KIND, Learning
 from understudy.learnings.visibility import prompt_blockers, prompt_key, replaced_ids, talk_key
 from understudy.retrieval.choice import MAX_ENTRIES, Judged, Learned, choose
 from understudy.retrieval.documents import TermStatistics
-from understudy.retrieval.rarity import SCAN_LIMIT
+from understudy.retrieval.rarity import POSTINGS_BUDGET, SCAN_LIMIT
 from understudy.retrieval.terms import query_terms
 from understudy.review.policy import MAX_STANDING, retrieval_in
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, visible_scopes
@@ -136,9 +136,9 @@ def _found(
 ) -> tuple[Learning, ...]:
     """Learnings with the rarest terms, and those of the same sessions with any term."""
     keys = [prompt_key(scope) for scope in scopes]
-    best = read(unit, _matching(unit, keys, terms, CANDIDATES), scopes)
-    if len(best) < CANDIDATES:
-        # All that hold a term were read.
+    matching = _matching(unit, keys, terms, CANDIDATES)
+    best = read(unit, matching, scopes)
+    if len(matching) < CANDIDATES and _are_all_read(unit, terms):
         return best
     talks = dict.fromkeys(
         talk_key(it.scope, it.source.session_id) for it in best if it.source.session_id is not None
@@ -146,6 +146,12 @@ def _found(
     together = _matching(unit, list(talks)[:TALKS], terms, SAID_TOGETHER, few=True)
     known = {it.learning_id for it in best}
     return (*best, *read(unit, (each for each in together if each not in known), scopes))
+
+
+def _are_all_read(unit: "Unit", terms: Sequence[str]) -> bool:
+    """Whether no term is so common that its entries are not looked up."""
+    frequencies = unit.term_index.statistics(TERM_KIND, terms).frequencies
+    return sum(frequencies.values()) <= POSTINGS_BUDGET
 
 
 def _matching(
