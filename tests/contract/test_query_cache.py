@@ -1,7 +1,7 @@
 """Cached reads: kept until a commit changes their table, never older than the last commit."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import pytest
 import sqlalchemy as sa
@@ -12,7 +12,7 @@ from understudy.core.bell import Bell
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
 from understudy.storage.postgres import EventListener
-from understudy.storage.query_cache import CachedReads, QueryCache
+from understudy.storage.query_cache import CACHED, CachedReads, QueryCache
 from understudy.storage.schema import agents
 from understudy.storage.unit import Unit, Units
 
@@ -44,6 +44,22 @@ def units(database_url: str) -> Iterator[CountedUnits]:
         unit.agents.add(make_agent("a1", display_name="Ann"))
     yield units
     engine.dispose()
+
+
+def test_what_is_read_while_the_cache_is_switched_off_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cache = QueryCache()
+    clear = cache.changed
+
+    def cleared(names: Collection[str]) -> None:
+        clear(names)
+        # A unit on another thread, at this moment.
+        cache.keep("key", "result", frozenset(CACHED), since=cache.now())
+
+    monkeypatch.setattr(cache, "changed", cleared)
+    cache.switch(is_on=False)
+    assert cache.find("key") is None
 
 
 def test_what_did_not_change_is_read_once(units: CountedUnits) -> None:

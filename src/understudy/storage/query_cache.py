@@ -111,6 +111,8 @@ class QueryCache:
 
     def switch(self, *, is_on: bool) -> None:
         """Clear the cache; while off, nothing is cached."""
+        # Off first: what is read while it is cleared must not be kept.
+        self.is_on = False
         self.changed(CACHED)
         self.is_on = is_on
 
