@@ -23,8 +23,9 @@ SERVER = "tests.support.fork_server"
 NUMBER_BYTES = 4
 # Python and its libraries look at these once, at their start; the server is past that.
 READ_AT_THE_START = (
-    "ANDROID_", "COVERAGE_", "DBOS_", "FORCE_COLOR", "LANG", "LC_", "LD_", "NO_COLOR", "OTEL_",
-    "PROMETHEUS_", "PSYCOPG_", "PYDANTIC_", "PYTHON", "PY_", "TYPER_", "WEBSOCKETS_",
+    "AIOHTTP_", "ANDROID_", "COVERAGE_", "DBOS_", "FORCE_COLOR", "FROZENLIST_", "LANG", "LC_", "LD_",
+    "MULTIDICT_", "NO_COLOR", "OTEL_", "PROMETHEUS_", "PROPCACHE_", "PSYCOPG_", "PYDANTIC_", "PYTHON",
+    "PY_", "SSLKEYLOGFILE", "TYPER_", "WEBSOCKETS_", "YARL_",
 )  # fmt: skip
 # The server sees to this one itself.
 FOLLOWED = "PYTHONUNBUFFERED"

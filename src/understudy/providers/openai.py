@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
+from io import BytesIO
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -26,6 +27,8 @@ DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 MAX_ERROR_BYTES: Final = 64 * 1024
 # A connection is reusable only if its last answer was read to the end.
 _DRAIN_S: Final = 0.25
+# The length from which aiohttp warns that bytes would hold the event loop.
+_MAX_WHOLE_BYTES: Final = 1024 * 1024
 MAX_REPLY_BYTES: Final = 32 * 1024 * 1024
 _DONE: Final = b"[DONE]"
 
@@ -105,7 +108,7 @@ class OpenAIProvider:
             self._session = self._open_session()
         try:
             async with self._session.post(
-                self._url, data=body, headers=self._headers, allow_redirects=False
+                self._url, data=_sent(body), headers=self._headers, allow_redirects=False
             ) as response:
                 yield response
         # Python's own codec refuses some names of hosts.
@@ -123,6 +126,11 @@ class OpenAIProvider:
         except (ValueError, RecursionError):
             message = ""
         return self._failures.status(response.status, message, response.headers)
+
+
+def _sent(body: bytes) -> bytes | BytesIO:
+    """The body for aiohttp, which sends a file in pieces but bytes in one."""
+    return BytesIO(body) if len(body) > _MAX_WHOLE_BYTES else body
 
 
 def _cause(problem: Exception) -> Exception:
