@@ -126,6 +126,24 @@ def test_what_get_shows_can_be_put_back(api: TestClient, kind: str) -> None:
     assert refused(api, "PUT", f"/v1/{kind}/x", other) == (400, "api/id_mismatch")
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/personas", {}),
+        ("/v1/projects", {"display_name": "Y"}),
+        ("/v1/projects/x/members", {"member_id": "ann", "member_kind": "human_actor"}),
+        ("/v1/projects/x/tasks", {"title": "T"}),
+    ],
+)
+def test_metadata_has_at_most_16_kilobytes(
+    api: TestClient, path: str, body: dict[str, Any]
+) -> None:
+    ok(api, "POST", "/v1/projects", {"project_id": "x", "display_name": "X"})
+    large = {**body, "metadata": {"a": "b" * 16_384}}
+    assert pointers(api, "POST", path, large) == ["/metadata"]
+    ok(api, "POST", path, {**body, "metadata": {"a": "b" * 16_000}})
+
+
 def test_members_in_a_change_replace_those_there_are(api: TestClient) -> None:
     for session_id in ("s1", "s2"):
         ok(api, "POST", "/v1/sessions", {"session_id": session_id})

@@ -68,8 +68,11 @@ def create(
     channel_id: ChannelId,
     bridge_id: BridgeId,
     connector: Annotated[
-        str, typer.Option(help="`webhook`, `slack`, `telegram`, `discord`, `matrix` or `email`.")
-    ] = "webhook",
+        str | None,
+        typer.Option(
+            help="`webhook` (the default), `slack`, `telegram`, `discord`, `matrix` or `email`."
+        ),
+    ] = None,
     outgoing_url: OutgoingUrl = None,
     guests: Annotated[bool, typer.Option(help="Let people join whom nobody knows.")] = False,
     fields: JsonFile = None,
@@ -84,8 +87,7 @@ def create(
         "outgoing_url": outgoing_url,
         "unknown_senders": "guest" if guests else None,
     }
-    more = inputs.json_object(fields, "--fields") or {}
-    wanted = inputs.request(CreateBridge, **{**options, **more})
+    wanted = inputs.request(CreateBridge, **inputs.with_fields(options, fields))
     return daemon.client.channels.create_bridge(channel_id, wanted, key=key)
 
 
@@ -102,8 +104,7 @@ def update(
     from understudy.wire.bridges import UpdateBridge
 
     options = {"is_enabled": enabled, "outgoing_url": outgoing_url}
-    more = inputs.json_object(fields, "--fields") or {}
-    changes = inputs.change(UpdateBridge, **{**options, **more})
+    changes = inputs.change(UpdateBridge, **inputs.with_fields(options, fields))
     return daemon.client.channels.update_bridge(channel_id, bridge_id, changes)
 
 

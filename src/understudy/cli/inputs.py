@@ -126,6 +126,15 @@ def json_object(text: str | None, option: str) -> dict[str, Any] | None:
         raise typer.BadParameter(f"{option} {problem}") from None
 
 
+def with_fields(options: Mapping[str, Any], fields: str | None) -> dict[str, Any]:
+    """The options that were typed, and the JSON object of `--fields`; none may be in both."""
+    typed = {name: value for name, value in options.items() if value is not None}
+    more = json_object(fields, "--fields") or {}
+    if twice := sorted(typed.keys() & more.keys()):
+        raise typer.BadParameter(f"--fields has {twice[0]!r}, which an option gives; give one")
+    return {**typed, **more}
+
+
 class NotAnObject(ValueError):
     """The text is not a JSON object; says why."""
 

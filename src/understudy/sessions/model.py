@@ -164,7 +164,6 @@ class ProjectMember:
 
 # Every list of projects holds its links with what they say.
 MAX_CHANNEL_LINKS: Final = 256
-MAX_NOTE_BYTES: Final = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """Projects: the sessions and people that work on one thing."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +14,6 @@ from understudy.core.principal import Principal
 from understudy.core.records import extended
 from understudy.sessions.model import (
     MAX_CHANNEL_LINKS,
-    MAX_NOTE_BYTES,
     ChannelNote,
     MemberKind,
     Project,
@@ -172,7 +170,7 @@ class ProjectService:
             try:
                 changed = _checked(unit, changed)
             except Invalid as problem:
-                raise problem.moved(_of_link) from None
+                raise problem.moved(lambda _: "/channel_id") from None
             return self._save(unit, principal, "projects.link_channel", stored, changed)
 
     def unlink_channel(
@@ -261,13 +259,6 @@ def _checked(unit: "Unit", project: Project) -> Project:
                 channel_id=channel_id,
             )
     checked = _only_linked(replace(project, members=()))
-    for channel_id, note in checked.channel_notes.items():
-        if len(json.dumps(note.metadata)) > MAX_NOTE_BYTES:
-            raise coded_error(
-                "channels/metadata_too_large",
-                pointer=pointer(("channel_notes", channel_id, "metadata")),
-                limit_bytes=MAX_NOTE_BYTES,
-            )
     for member in project.members:
         checked = _joined(unit, checked, member)
     return checked
@@ -284,11 +275,6 @@ def _check_named(project: Project, known: Sequence[str]) -> None:
                     pointer=pointer((name, at)),
                     channel_id=channel_id,
                 )
-
-
-def _of_link(place: str) -> str:
-    """Where a fault of a project is in the request that links a channel."""
-    return "/metadata" if place.startswith("/channel_notes") else "/channel_id"
 
 
 def _only_linked(project: Project) -> Project:

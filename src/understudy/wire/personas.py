@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from understudy.wire.base import JsonObject, RequestBody, Update
+from understudy.wire.base import JsonObject, Metadata, RequestBody, Update
 
 
 class DefaultSkillBody(RequestBody):
@@ -19,7 +19,7 @@ class PersonaBody(RequestBody):
     soul: str | None = Field(default=None, max_length=262_144)
     capability_scope: JsonObject | None = None
     default_skills: list[DefaultSkillBody] | None = Field(default=None, max_length=256)
-    metadata: JsonObject | None = None
+    metadata: Metadata | None = None
 
 
 class CreatePersona(PersonaBody):

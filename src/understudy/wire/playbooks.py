@@ -12,7 +12,7 @@ from understudy.playbooks.flow import (
     PrimitiveRefs,
 )
 from understudy.playbooks.model import PlaybookRef, ReleaseStatus
-from understudy.wire.base import Id, JsonObject, Lax, Omitted, RequestBody, View
+from understudy.wire.base import Id, JsonObject, Lax, Metadata, Omitted, RequestBody, View
 from understudy.wire.runs import RunView, SubmitInput
 
 
@@ -81,7 +81,7 @@ class StartFlow(RequestBody):
     request: SubmitInput
     flow_id: str | None = None
     idempotency_key: str | None = None
-    metadata: JsonObject = Field(default_factory=dict)
+    metadata: Metadata = Field(default_factory=dict)
     evidence_refs: list[EvidenceBody] = Field(default_factory=list, max_length=500)
 
 

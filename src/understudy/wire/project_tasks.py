@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from understudy.sessions.tasks import TaskStatus
-from understudy.wire.base import Id, JsonObject, Lax, RequestBody, Update
+from understudy.wire.base import Id, Lax, Metadata, RequestBody, Update
 
 
 class AssignmentBody(RequestBody):
@@ -27,7 +27,7 @@ class ProjectTaskFields(RequestBody):
     discussion_thread_root_message_id: Id | None = None
     output: str | None = None
     latest_run_id: Id | None = None
-    metadata: JsonObject | None = None
+    metadata: Metadata | None = None
 
 
 class CreateProjectTask(ProjectTaskFields):

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from understudy.sessions.model import MAX_CHANNEL_LINKS, MemberKind, ProjectStatus
-from understudy.wire.base import JsonObject, Lax, RequestBody, Update
+from understudy.wire.base import Lax, Metadata, RequestBody, Update
 
 
 class AddMember(RequestBody):
@@ -17,14 +17,14 @@ class AddMember(RequestBody):
     actor_id: str | None = None
     role: str | None = Field(default=None, max_length=200)
     expertise_tags: list[str] = Field(default_factory=list, max_length=64)
-    metadata: JsonObject = Field(default_factory=dict)
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class NoteOfChannel(RequestBody):
     """What a project says about a channel that it links; an empty role is none."""
 
     role: str | None = Field(default=None, max_length=200)
-    metadata: JsonObject | None = None
+    metadata: Metadata | None = None
 
 
 class LinkChannel(NoteOfChannel):
@@ -47,7 +47,7 @@ class ProjectFields(RequestBody):
     channel_notes: dict[str, NoteOfChannel] | None = Field(
         default=None, max_length=MAX_CHANNEL_LINKS
     )
-    metadata: JsonObject | None = None
+    metadata: Metadata | None = None
 
 
 class CreateProject(ProjectFields):

@@ -86,3 +86,14 @@ def test_an_object_may_be_kept_in_a_file(tmp_path: Path) -> None:
 def test_an_option_that_wants_an_object_takes_nothing_else(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="--metadata"):
         inputs.json_object(text, "--metadata")
+
+
+def test_fields_as_json_stand_beside_options_and_not_against_them() -> None:
+    options = {"connector": None, "outgoing_url": "http://a.example"}
+
+    assert inputs.with_fields(options, '{"connector": "slack"}') == {
+        "connector": "slack",
+        "outgoing_url": "http://a.example",
+    }
+    with pytest.raises(typer.BadParameter, match="'outgoing_url', which an option gives"):
+        inputs.with_fields(options, '{"outgoing_url": "http://b.example"}')
