@@ -74,7 +74,17 @@ def tagged(line: str) -> list[TaggedWord]:
             size, word = 1, TaggedWord(words[at])
         found.append(word)
         at += size
-    return _measured(_with_have(_after_determiners(found)))
+    return _measured(_with_have(_after_determiners(_after_nouns(found))))
+
+
+def _after_nouns(words: list[TaggedWord]) -> list[TaggedWord]:
+    """The words with a group that another noun names as no speaker: `the design team`."""
+    return [
+        TaggedWord(word.text)
+        if before and before.role is WordClass.CONTENT and word.text in _GROUPS
+        else word
+        for before, word in zip((None, *words), words, strict=False)
+    ]
 
 
 def _after_determiners(words: list[TaggedWord]) -> list[TaggedWord]:
@@ -117,6 +127,7 @@ _DETERMINERS: Final = frozenset(
         "any",
     ]
 )
+_GROUPS: Final = frozenset({"team", "company"})
 _HAVE: Final = frozenset({"have", "has", "had"})
 _PAST: Final = re.compile(r"\w+(?:ed|en|own|ought|one)|to|been")
 _NOUNS: Final = frozenset({WordClass.CONTENT, WordClass.DROPPED})
@@ -302,12 +313,28 @@ def _weekday(match: re.Match[str]) -> str:
 
 
 _VIETNAMESE_DAYS: Final = ("hai", "ba", "tư", "năm", "sáu", "bảy")
+# Words behind `call me` that are no name.
+_NO_NAME: Final = (
+    r"(?!(?:back|again|up|out|off|over|in|on|at|by|to|for|from|with|about|and|or|as|if|when|before|after|until|every|each|once|twice"
+    r"|yesterday|today|tomorrow|tonight|later|now|soon|sooner|anytime|any|asap|first|maybe|only|what|crazy|lazy|old|stupid|this|that|next|last"
+    rf"|{_WEEKDAY}|\w+ly)\b)"
+)
+_SURNAMES: Final = "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎"
+_HAN_NAME: Final = (
+    rf"[a-z]\w*(?: \w+)?|[小老阿大]\w{{1,2}}|[{_SURNAMES}]\w{{1,2}}|(?P<syllable>[\u3400-\u9fff])(?P=syllable)"
+    r"|\w{1,2}(?:[哥姐总工叔姨]|老师|先生|女士|同学|医生|教授)"
+)
+_ANY_HAN_NAME: Final = r"[^\Wa-z了他她它你您人车卖递来去吃醒停喊过着不的]{2,4}"
 # Spellings of one thing, in this order.
 _SPELLINGS: Final = (
     (re.compile(r"\b(?:the |our )?(?:team|company|user)['’]s\b"), lambda _: "our"),
     (re.compile(_REPORT), lambda _: ""),
     (re.compile(r"\b(?:stop(?:s|ped)?|quit|gave up|ceased) using\b"), lambda _: "not use"),
     (re.compile(r"\b(?:stop(?:s|ped)?|quit|gave up|ceased) (?=\w+ing\b)"), lambda _: "not "),
+    (re.compile(rf"\b(?:on )?(?:every|each) (?={_WEEKDAY})"), lambda _: "on "),
+    (re.compile(r"每(?=(?:周|星期|礼拜)[一二三四五六日天])"), lambda _: ""),
+    (re.compile(r"\b(?:(?:vào )?(?:mỗi|hằng|hàng)|vào các ngày) (?=thứ (?:hai|ba|tư|năm|sáu|bảy)\b|chủ nhật\b)"), lambda _: "vào "),
+    (re.compile(r"(?<=\bthứ (?:ba|tư)) h[àằ]ng tuần\b|(?<=\bthứ (?:hai|năm|sáu|bảy)) h[àằ]ng tuần\b|(?<=\bchủ nhật) h[àằ]ng tuần\b"), lambda _: ""),
     (re.compile(r"\bthứ (hai|ba|tư|năm|sáu|bảy)\b|\bchủ nhật\b"), _weekday),
     (re.compile(r"\b(ca|wo)n['’]t\b"), lambda it: "cannot" if it[1] == "ca" else "will not"),
     (re.compile(r"n['’]t\b"), lambda _: " not"),
@@ -315,6 +342,9 @@ _SPELLINGS: Final = (
     (re.compile(r"['’](?:s|ll|ve|d)\b|(?<=s)['’](?= )"), lambda _: ""),
     (re.compile(r"['’](?:re|m)\b"), lambda _: " are"),
     (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), lambda _: ""),
+    # An article before somebody or something.
+    (re.compile(r"\A(?:(?:(?:我们?|咱们)(?:的|有)?)?一|有一?)[个位名](?=[^\W\d月小星人])"), lambda _: ""),
+    (re.compile(r"\A(?:có )?một (?=(?:người|khách|đồng|bạn|anh|chị|cô|em|học|nhân|nhà|máy|dự|sprint)\b)"), lambda _: ""),
     (re.compile(r"[零一二两三四五六七八九十]{1,4}(?=[个名位次天周年月日号点分秒小人条台份节件种块级页遍轮])|(?<=点)[一二三四五六七八九十]{1,3}(?![一二三四五六七八九十])"), _han_number),
     (re.compile(rf"\b(?:as of|effective|starting|beginning) {_SINCE}"), lambda _: ""),
     (re.compile(rf"\A(?:from|since) {_SINCE}"), lambda _: ""),
@@ -339,10 +369,84 @@ _SPELLINGS: Final = (
     # Tense of `be`.
     (re.compile(r"\b(?:(?:will|shall|should|must|would) (?:now )?be|(?:is|are) going to be|ha(?:s|ve|d) been|was|were)\b"), lambda _: "is"),
     (re.compile(r"\b(?:sẽ|đã|đang|vẫn|hiện|vốn|hiện tại|bây giờ) là\b"), lambda _: "là"),
-    (re.compile(r"(?<![作成以称认因变改转调定设名])为(?![了什何止])"), lambda _: "是"),
+    (re.compile(r"(?<![作成以称认因变改转调定设名华行人视分列划])为(?![了什何止])"), lambda _: "是"),
     (re.compile("名称"), lambda _: "名字"),
     (re.compile(r"是(?:必须|必需|必要)的"), lambda _: "是强制的"),
     (re.compile(r"(?:将|会|将会|现在|目前|仍|应该|必须)是"), lambda _: "是"),
+    (re.compile(r"\b(is|are) (?:switched |turned )?(on|off)\Z"), lambda it: f"{it[1]} {'enabled' if it[2] == 'on' else 'disabled'}"),
+)  # fmt: skip
+
+
+@cache
+def _action_spellings() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Sentences about an action by its noun, with the verb: `Deployments are on Fridays`."""
+    nouns = sorted(LISTS.pairs("actions"), key=len, reverse=True)
+    english = "|".join(it for it in nouns if it.isascii())
+    accented = "|".join(it for it in nouns if is_vietnamese(it))
+    han = "|".join(it for it in nouns if _HAN.match(it))
+    when = rf"(?:on|at|in|every|before|after) (?:the )?(?:\d|{_MONTHS}|{_WEEKDAY}|noon|midnight|night|morning|evening|weekend)"
+    how = "(?:on|at|in|with|via|using|through|from|every|before|after|daily|weekly|monthly|hourly|quarterly|nightly) "
+    return (
+        (
+            re.compile(
+                rf"\A(?:(?:all|our) )*(?:(?P<first>(?!the|this|that|an?\b)\w+) )??(?P<noun>{english})s?(?: of (?:the |our )?(?P<second>\w+))? "
+                rf"(?:is (?={when})|are (?={when})|(?:is|are) (?=(?:with|via) )|runs? (?={when})"
+                rf"|(?:happens?|occurs?|takes? place|(?:is|are) (?:done|made|performed|carried out|scheduled)) (?={how}))"
+            ),
+            "we {verb} ",
+        ),
+        (re.compile(rf"\A(?:chúng tôi |nhóm )?(?:việc|lịch|quá trình|công việc) (?P<noun>{accented}) (?:diễn ra|chạy|được (?:thực hiện|tiến hành|làm)|là)? ?(?=(?:vào|lúc|bằng|với|ở|trên|weekday) ?)"), "chúng tôi {verb} "),
+        (re.compile(rf"\A(?P<noun>{han})(?:工作|任务)?(?:是?在|于|是)(?P<when> ?(?:周|\d|每|凌晨|早上|上午|下午|晚上|月).*?)(?:进行|举行|执行|运行)?\Z"), "我们在{when}{verb}"),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def action_of(word: str) -> str | None:
+    """The class of the verb that a noun stands for, or a verb of such a class itself."""
+    verb = LISTS.pairs("actions").get(word) or LISTS.pairs("actions").get(word.removesuffix("s"))
+    if verb:
+        known = known_verb(verb)
+        return known.form if known else stem(verb)
+    return word if word in _action_classes() else None
+
+
+@cache
+def _action_classes() -> frozenset[str]:
+    verbs = LISTS.pairs("actions").values()
+    return frozenset(known.form if (known := known_verb(it)) else stem(it) for it in verbs)
+
+
+def _as_action(line: str) -> str:
+    """The line with the verb of an action in place of its noun."""
+    for pattern, meant in _action_spellings():
+        found = pattern.match(line)
+        if found:
+            verb, parts = LISTS.pairs("actions")[found["noun"]], found.groupdict()
+            named = [it for it in (parts.get("first"), parts.get("second")) if it]
+            said = meant.format(verb=" ".join((verb, *named)), when=parts.get("when"))
+            return said + line[found.end() :]
+    return line
+
+
+# Wordings of one thing, once times and actions are spelled.
+_WORDINGS: Final = (
+    (re.compile(rf"\A(?:we|i) hold (?:the |our )?((?:\w+ ){{1,3}})(?=(?:on|at) (?:\d|{_WEEKDAY}))"), lambda it: f"{it[1]}is "),
+    # An event is where and when it takes place.
+    (re.compile(r"(?<=\w )(?:takes? place|took place|happen(?:s|ed)?|occur(?:s|red)?|(?:is|are) held|is scheduled) (?=(?:on|at|in) )"), lambda _: "is "),
+    (re.compile(r"\b(?:is|are) scheduled for "), lambda _: "is on "),
+    # Where the speaker lives, and by which name.
+    (re.compile(r"\A我们?家(?:住)?(?=在)"), lambda _: "我住"),
+    (re.compile(r"\Anhà (?:tôi|mình|em|chúng tôi) (?=ở|tại)"), lambda _: "tôi sống "),
+    (re.compile(rf"\A(?:(?:please|just|everyone|everybody|people|they|hey|(?:my )?friends|you (?:can|may|should|could)),? )*calls? me {_NO_NAME}(?=[^\W\d]\S*(?: \S+)?\Z)"), lambda _: "my nickname is "),
+    (re.compile(rf"\Ai (?:am|are|is) (?:called|named) {_NO_NAME}(?=[^\W\d]\S*(?: \S+)?\Z)"), lambda _: "my name is "),
+    (re.compile(r"\A(?:(?:hãy|cứ|xin|vui lòng|làm ơn|bạn|có thể|mọi người|thường|hay) )*gọi (?:tôi|mình|em|tớ) (?:là|bằng tên) "), lambda _: "biệt danh của tôi là "),
+    (re.compile(r"\A(?:tôi|mình|em|tớ) (?:có )?tên(?: gọi)?(?: là)? (?=\w)"), lambda _: "tên tôi là "),
+    (re.compile(rf"\A(?:请|你|您|可以|大家|都|就)*叫我 ?(?P<name>{_HAN_NAME})(?:吧|就行|就好|就可以)?\Z"), lambda it: f"我的昵称是{it['name']}"),
+    (re.compile(rf"\A我名?叫[做作]? ?(?P<name>{_HAN_NAME}|{_ANY_HAN_NAME})\Z"), lambda it: f"我的名字是{it['name']}"),
+    # What is preferred to another.
+    (re.compile(r"\b(prefers?|like|likes) ((?:\S+ ){1,3})(?:over|more than) (?=\S)"), lambda it: f"{it[1]} {it[2]}rather than "),
+    (re.compile(r"\b(prefers?) ((?!to )(?:\S+ ){1,2})to (?=\S+(?: \S+)?\Z)"), lambda it: f"{it[1]} {it[2]}rather than "),
+    (re.compile(r"\b(thích|chuộng) ((?:\S+ ){1,3})hơn (?!là )(?=\S)"), lambda it: f"{it[1]} {it[2]}thay vì "),
 )  # fmt: skip
 
 
@@ -351,7 +455,10 @@ def spelled(content: str) -> str:
     line = plain(content)
     for pattern, meant in _SPELLINGS:
         line = pattern.sub(meant, line)
-    return " ".join(line.split())
+    line = _as_action(" ".join(line.split()))
+    for pattern, meant in _WORDINGS:
+        line = pattern.sub(meant, line)
+    return line
 
 
 @lru_cache(maxsize=1024)

@@ -12,13 +12,14 @@ from understudy.learnings.clause_words import (
     VERBS,
     TaggedWord,
     WordClass,
+    action_of,
     has_han,
     is_time,
     is_vietnamese,
     stem,
 )
 from understudy.learnings.equations import singular
-from understudy.learnings.opposites import affirmed, contraries
+from understudy.learnings.opposites import affirmed, contraries, opposed
 
 # The verb of an equation, such as `The port is 80`.
 BE: Final = "be"
@@ -215,7 +216,8 @@ def _changed(it: Predicate) -> Frame:
     if not about:
         about = name if moves else f"{name} {_head(former or value)}"
     made = it.frame(about=about, topic=(*it.named, *moved, *it.limits), value=value)
-    return replace(made, verb=name, former=former)
+    slot = WHEN if is_time(value) else ""
+    return replace(made, verb=name, slot=slot, former=former)
 
 
 def _placed(it: Predicate) -> Frame:
@@ -223,6 +225,12 @@ def _placed(it: Predicate) -> Frame:
     if not it.placed:
         return _unplaced(it)
     form, value = it.placed[-1]
+    if form == "with" and len(it.placed) == 1 and not it.named and action_of(it.name):
+        # Who tests with a tool uses it for testing.
+        limits = (*it.limits, *it.direct, it.name)
+        return _of_object(
+            replace(it, name=USE, role=WordClass.OF_OBJECT, direct=value, limits=limits, placed=())
+        )
     slot = slot_of(form, value)
     if it.name == LIVE and it.named:
         made = it.frame(about=it.subject, topic=(*it.named, *it.limits), value=value)
@@ -234,9 +242,14 @@ def _placed(it: Predicate) -> Frame:
 
 def _unplaced(it: Predicate) -> Frame:
     """The frame of a verb of place without a place."""
-    about = it.subject or it.name
     if it.direct and is_time(it.direct):
-        made = it.frame(about=about, topic=_sorted((*it.named, *it.limits)), value=it.direct)
+        # `We bill customers monthly` bills customers, not a time.
+        at = next(
+            i for i, word in enumerate(it.direct) if is_time([word]) or NUMERIC.fullmatch(word)
+        )
+        thing, when = it.direct[:at], it.direct[at:]
+        about = it.subject or " ".join(thing) or it.name
+        made = it.frame(about=about, topic=_sorted((*it.named, *thing, *it.limits)), value=when)
         return replace(made, slot=WHEN)
     if it.limits and (has_number(it.limits) or not (it.direct or it.named)):
         thing = (*it.named, *it.direct)
@@ -252,10 +265,18 @@ def _unplaced(it: Predicate) -> Frame:
 
 def _of_object(it: Predicate) -> Frame:
     """The frame of a verb whose object is the value."""
-    about = it.subject or " ".join(_sorted(it.limits)) or f"{it.name} {_head(it.direct)}".rstrip()
+    if it.name == USE:
+        it = replace(it, limits=tuple(action_of(word) or word for word in it.limits))
+    former = next((said for slot, said in it.placed if slot == "over"), ())
+    head = "" if it.name in LISTS.set("single") else _head(it.direct)
+    if former:
+        # Whichever of the two is chosen, the choice is between them.
+        between = "~" if opposed(it.direct, former) else " ".join(_sorted((*it.direct, *former)))
+        head = between if it.name == PREFER else _head(former)
+    about = it.subject or " ".join(_sorted(it.limits)) or f"{it.name} {head}".rstrip()
     topic = _sorted((*it.named, *it.limits, *it.others()))
     made = it.frame(about=about, topic=topic, value=it.direct)
-    return replace(made, has_purpose=bool(it.limits))
+    return replace(made, has_purpose=bool(it.limits), former=former)
 
 
 def _head(words: Sequence[str]) -> str:
@@ -273,7 +294,11 @@ def _as_purpose(words: Sequence[TaggedWord], at: int) -> tuple[TaggedWord, ...]:
     word, purpose = words[at], TaggedWord("to", WordClass.PURPOSES)
     if word.text == "to" and at + 1 < len(words) and words[at + 1].role in VERBS:
         return (purpose,)
-    return (purpose, word) if at and word.role in VERBS and has_han(word.text) else (word,)
+    if not at or not has_han(word.text):
+        return (word,)
+    # What follows a foreign name in Chinese is what it is used for: 用 MySQL 存订单.
+    is_behind_name = word.role is WordClass.CONTENT and words[at - 1].text.isascii()
+    return (purpose, word) if word.role in VERBS or is_behind_name else (word,)
 
 
 def _phrases(words: Iterable[TaggedWord]) -> list[tuple[str, tuple[str, ...]]]:
@@ -295,7 +320,7 @@ def _of_language(slot: str, said: tuple[str, ...]) -> str:
 def slot_of(form: str, said: Sequence[str]) -> str:
     """The class of a preposition, which a time or a language after it may change."""
     is_hour = len(said) == 1 and said[0].isdigit() and len(said[0]) < MIN_YEAR_DIGITS
-    is_when = form == "at" and (is_hour or is_time(said))
+    is_when = form == "at" and (is_hour or is_time(said) or said[0] in {"every", "each"})
     return WHEN if is_when else _of_language(form, tuple(said))
 
 

@@ -99,7 +99,7 @@ def _excludes(one: Frame, other: Frame) -> bool:
         return False
     if one.is_quality or other.is_quality or WordClass.OF_MANY in {one.role, other.role}:
         return False
-    if one.role is other.role is WordClass.OF_OBJECT:
+    if one.role is other.role is WordClass.OF_OBJECT and one.verb not in LISTS.set("single"):
         # Without a purpose several things are used or preferred at once.
         if one.has_purpose or (one.topic and one.verb not in {USE, PREFER, NEED}):
             return True

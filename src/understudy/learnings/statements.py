@@ -97,9 +97,18 @@ _POSSESSIVE: Final = re.compile(
 _QUALITY: Final = re.compile(
     r"\w{3,}(?:ed|[tkdvsz]en|ing|able|ible|ful|less|ous|ive|al|ic|[^\Waeiou]y|ary|ant|ent)|.*的"
 )
+_PERSONS: Final = (
+    "friend|colleague|coworker|co-worker|teammate|neighbou?r|cousin|client|customer|intern|student|teacher|developer|engineer|employee"
+    "|manager|user|guy|woman|man|person|relative|uncle|aunt"
+)
 # What holds for some of several leaves room for the others: `one of the offices is in Oslo`.
 _SOME: Final = re.compile(
-    r"\W*(?:(?:one of|some|several|another|một trong)\b|其中一|有些)", re.IGNORECASE
+    r"\W*(?:(?:one of|some|someone|somebody|several|another|(?:two|three|four|five) of|một trong|ai đó|có người)\b"
+    r"|其中一|有些|有人|(?:(?:(?:我们?|咱们)(?:的|有)?)一|有一?)[个位名](?!月|小时|星期|人)|一[位名]"
+    rf"|an? (?:\w+ ){{0,3}}?(?:{_PERSONS})\b|an? (?:\w+ ){{1,3}}?of (?:mine|ours)\b"
+    r"|an? (?:\w+ ){1,3}?(?:happened|occurred|took|was|were|ran|failed|started|ended)\b"
+    r"|(?:có )?một (?:người|khách|đồng nghiệp|bạn|anh|chị|cô|em|nhân viên|học sinh)\b)",
+    re.IGNORECASE,
 )
 _CODE: Final = re.compile(r"[=(){}\[\]<>≤≥≠?\"“”`\\]|:(?!\d)|(?<!\d):")
 _DIGITS: Final = re.compile(r"[\d.,:/-]+")
@@ -123,7 +132,7 @@ _OPERATES: Final = frozenset({"chạy", "运行", "跑"})
 _LAST_NAME: Final = re.compile(r"\A(.+?) (?:(?:có |được đặt )?tên|được gọi)\Z")
 _NAME_ELSEWHERE: Final = re.compile(r"\Atên |名字?\Z|代号\Z")
 # How or how often a thing is called, which gives it no name: `the hook is called twice`.
-_MANNER: Final = re.compile(r"once|twice|often|early|late|again|every|\w{3,}ly")
+_MANNER: Final = re.compile(r"\d+×?|often|early|late|again|every|\w{3,}ly")
 _PARTICIPLE: Final = re.compile(r"\w+(?:ed|en|wn|pt|nt|lt|ld|un|id|ought|aught|ept|ing)")
 
 
@@ -292,6 +301,9 @@ def _participle(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> 
         return Frame(
             about=subject, topic=topic, value=value, is_denied=is_denied, is_added=flags["is_added"], is_quality=True
         )  # fmt: skip
+    if is_time([rest[1].text]) and _PARTICIPLE.fullmatch(first.text):
+        verb = first if first.role in VERBS else TaggedWord(first.text, WordClass.OF_PLACE)
+        return predicate(subject, verb, [_AT, *rest[1:]], flags, is_passive=True)
     is_for_long = after is WordClass.PURPOSES and has_number(it.text for it in rest[2:])
     if (after is WordClass.PLACES or is_for_long) and _PARTICIPLE.fullmatch(first.text):
         verb = first if first.role in VERBS else TaggedWord(first.text, WordClass.OF_PLACE)
@@ -306,7 +318,8 @@ def _quality(subject: str, rest: list[TaggedWord], flags: StatementFlags) -> Fra
     """The frame of `is` with a name, a number, an adjective or a place."""
     first, slot = rest[0], ""
     if first.role is WordClass.PLACES and len(rest) > 1:
-        slot, rest = slot_of(first.form, [it.text for it in rest[1:]]), rest[1:]
+        rest = [it._replace(text=singular(it.text)) for it in rest[1:]]
+        slot = slot_of(first.form, [it.text for it in rest])
     said, limits = until(rest, lambda it: it.text in _RESTRICTING)
     if not said:
         slot, said, limits = "for", limits[1:] or limits, []
@@ -391,11 +404,12 @@ def _clause(words: list[TaggedWord], line: str) -> Frame | None:
             # `We use Vim as our editor` names the editor.
             return _quality(used_as, direct, flags)
         fronted = [it for it in before if it.role is not WordClass.SPEAKERS]
-        limits = [_FOR, *fronted] if fronted else []
+        is_when = is_time(it.text for it in fronted)
+        limits = [_AT if is_when else _FOR, *fronted] if fronted else []
         return predicate(None, verb, [*after, *limits], flags)
     named, phrases = until(before[1:], lambda it: it.role in PREPOSITIONS and it.text != "of")
     named = [before[0], *named]
-    times = [it for it in named if NUMERIC.fullmatch(it.text)]
+    times = [it for it in named if NUMERIC.fullmatch(it.text) and is_time([it.text])]
     phrases += [_AT, *times] if times else []
     subject = _subject(" ".join(it.text for it in named if it not in times), least=MIN_NAME)
     if subject is None:
