@@ -355,6 +355,19 @@ def test_runs_that_end_while_everything_is_looked_through_are_not_lost(
     assert archive.start().diagnostics == ()
 
 
+def test_a_start_that_finds_all_records_unchanged_waits_for_no_writer(
+    archive: RunMemoryHarness,
+) -> None:
+    archive.keep_some("run-1", "run-2")
+    again = archive.again()
+
+    with archive.units.write(), ThreadPoolExecutor(1) as pool:
+        report = pool.submit(again.start).result(timeout=60)
+
+    assert (report.source, report.index_rebuilt) == (MaintenanceTrigger.STARTUP, True)
+    assert again.stored() == again.pointers()[::-1] == ["run-1", "run-2"]
+
+
 @pytest.mark.parametrize(
     "harm",
     [

@@ -1,6 +1,7 @@
 """The daemon: builds its parts and the agent loop, starts them in order, stops in reverse."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -33,6 +34,8 @@ from understudy.storage.migrate import migrate
 log = structlog.get_logger()
 
 DRAIN_S: Final = 5.0
+# How long a start waits for the comparison of run memories. Enough for some ten thousand.
+MEMORIES_WAIT_S: Final = 0.2
 # Exercises all slow paths of the scrubber: words, and a possible phone number.
 SAMPLE: Final = "Deployed the gateways; call +1 415 555 2671."
 
@@ -46,6 +49,7 @@ class Daemon:
         self.services = Services(self.resources)
         self._background = Background(self.services)
         self._listeners = self.resources.listeners()
+        self._memories: asyncio.Task[None] | None = None
 
     def migrate(self) -> None:
         """Migrate the database."""
@@ -58,16 +62,23 @@ class Daemon:
         for listener in self._listeners:
             await asyncio.to_thread(listener.start)
         await asyncio.to_thread(services.agents.service.ensure_built_in)
-        # Before any run resumes: its memories must be consistent.
-        await asyncio.to_thread(services.run_memories.startup)
         await asyncio.to_thread(services.projects.tasks.reconcile)
         await asyncio.to_thread(services.skills.startup)
         await asyncio.to_thread(services.rollout.startup)
-        execute = run_executor(resources, services).execute
+        # All records are compared: runs wait for that, and requests do not.
+        self._memories = asyncio.create_task(asyncio.to_thread(services.run_memories.startup))
+        await asyncio.wait({self._memories}, timeout=MEMORIES_WAIT_S)
+        execute = run_executor(resources, services, admit=self._admit).execute
         await resources.engine.start(execute, turn=resources.units.turn)
         await asyncio.to_thread(services.runs.upkeep.requeue_lost)
         self._background.start()
         self.resources.state = "ready"
+
+    async def _admit(self) -> None:
+        """Wait until a run may work: its memories must be consistent, and the daemon not draining."""
+        if self._memories is not None:
+            await asyncio.wait({self._memories})
+        await self.resources.slots.enter_unless_draining()
 
     async def drain(self) -> None:
         """Begin no new step, let those in flight finish, and park the other runs."""
@@ -87,6 +98,8 @@ class Daemon:
         # First: ends are recorded, and nobody else would end the background tasks.
         await self.services.background_runner.close()
         await self._background.stop()
+        if self._memories is not None:
+            await self._memories
         await self.resources.engine.stop()
         await self.resources.routes.close()
         await self.services.mcp.close()
@@ -96,15 +109,17 @@ class Daemon:
         self.resources.database.dispose()
 
 
-def run_executor(resources: Resources, services: Services) -> RunExecutor:
-    """The executor of runs."""
+def run_executor(
+    resources: Resources, services: Services, *, admit: Callable[[], Awaitable[None]]
+) -> RunExecutor:
+    """The executor of runs; `admit` returns when one may begin."""
     return RunExecutor(
         units=resources.units,
         clock=resources.clock,
         worker=_loop(resources, services),
         signals=resources.signals,
         observer=services.metrics,
-        admit=resources.slots.enter_unless_draining,
+        admit=admit,
         run_ended=services.run_ended,
         run_asked=services.runs.sidechain_links.asked,
         hints=Hints(capture_in, services.is_offline).events,

@@ -29,6 +29,8 @@ MAX_REASON_CHARS: Final = 500
 TOPIC: Final = "mail"
 EVENTS: Final = "events"
 SETTLED_AT_ONCE: Final = 100
+# No more in one claim: a stop waits for it.
+DELIVERED_AT_ONCE: Final = 100
 # Nothing in delivery: polling finds messages of a daemon that crashed before delivery.
 IDLE: Final = WorkerSleep(topics=(TOPIC,), longest_s=5.0, tables=("messages",), shortest_s=0.2)
 # While a run reads a message, any journal event may be the end of that run.
@@ -111,9 +113,11 @@ class MailDuty:
         is_delivering, due = self._look()
         if is_delivering and self._settle_all():
             is_delivering, due = self._look()
-        while self._is_due(due) and self._deliver_one():
+        for _ in range(DELIVERED_AT_ONCE):
+            if not (self._is_due(due) and self._deliver_one()):
+                break
             is_delivering, due = self._look()
-        return Claim(sleep=DELIVERING) if is_delivering else Claim(due_at_ms=due, sleep=IDLE)
+        return Claim(due_at_ms=due, sleep=DELIVERING if is_delivering else IDLE)
 
     async def do(self, item: NoReturn) -> None:
         """Never called: `claim` returns no items."""

@@ -71,14 +71,12 @@ class Survey:
 
 def is_settled(unit: "Unit", policy: RunMemoryPolicy, *, now_ms: int) -> bool:
     """Whether a rebuild has nothing to change: most starts find everything as it was left."""
+    if unit.run_memory_index.is_any_over(
+        before_ms=policy.expired_before_ms(now_ms), beyond=policy.max_tracked_per_session
+    ):
+        return False
     stamps = unit.run_memory_index.stamps()
-    return (
-        all(stamps.values())
-        and unit.run_memories.holds_just(stamps)
-        and not unit.run_memory_index.is_any_over(
-            before_ms=policy.expired_before_ms(now_ms), beyond=policy.max_tracked_per_session
-        )
-    )
+    return all(stamps.values()) and unit.run_memories.holds_just(stamps)
 
 
 def survey(unit: "Unit", *, now_ms: int) -> Survey:

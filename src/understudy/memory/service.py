@@ -150,15 +150,22 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         )
 
     def startup(self) -> None:
-        """Rebuild the index; a failure is reported and does not stop the daemon."""
+        """Rebuild the index; a failure is reported and does not stop the daemon.
+
+        Writers go on during the comparison of all records, and wait only where one has changed.
+        """
+        source = MaintenanceTrigger.STARTUP
         try:
-            with self.units.exclusively(), self.units.write() as unit:
-                report = self.maintenance.rebuild(unit, policy_in(unit), MaintenanceTrigger.STARTUP)
+            with self.units.read() as unit:
+                report = self.maintenance.agreed(unit, policy_in(unit), source)
+            if report is None:
+                with self.units.exclusively(), self.units.write() as unit:
+                    report = self.maintenance.rebuild(unit, policy_in(unit), source)
         except Exception as problem:
             known = isinstance(problem, UnderstudyError)
             log.exception("run_memory.maintenance_failed", reason=str(problem), exc_info=not known)
             if self.maintenance.last().source is None:
-                self.maintenance.failed(MaintenanceTrigger.STARTUP, problem)
+                self.maintenance.failed(source, problem)
         else:
             quiet = log.info if report.pruned_count else log.debug
             tell = log.error if report.is_failed else quiet

@@ -118,23 +118,27 @@ class ScheduleDuty:
     mark: ClockMark = field(default_factory=ClockMark)
 
     def claim(self, _: int) -> Claim[NoReturn]:
-        """Fire every due schedule; no work is left outside the claiming transaction."""
+        """Fire due schedules; no work is left outside the claiming transaction."""
         return Claim(due_at_ms=self.fire_due())
 
     async def do(self, item: NoReturn) -> None:
         """Never called: `claim` returns no items."""
 
     def fire_due(self) -> int | None:
-        """Fire every due schedule, one at a time; returns when the next one is due."""
+        """Fire due schedules, one at a time, up to a limit; returns when the next one is due."""
         now = self.clock.now_ms()
         if self.mark.is_ahead_of(now, self.units):
             plan_anew(self.units, self.firing.retry, now_ms=now)
         self.mark.at_ms = now
-        while True:
-            with self.units.read() as unit:
-                due = unit.schedules.next_due_ms()
+        for _ in range(AT_ONCE):
+            due = self._next_due_ms()
             if due is None or due > self.clock.now_ms() or not self._fire_one():
                 return due
+        return self._next_due_ms()
+
+    def _next_due_ms(self) -> int | None:
+        with self.units.read() as unit:
+            return unit.schedules.next_due_ms()
 
     def _fire_one(self) -> bool:
         """Claim a schedule, submit its run and store its next time, in one transaction."""
