@@ -14,6 +14,7 @@ from tests.api.skill_users import SkillUsers
 from tests.support.factories import make_run
 from understudy.api.app import openapi_document
 from understudy.daemon.wiring import Daemon
+from understudy.storage.retention import RETAINED
 from understudy.storage.schema import metadata
 
 # What is as long as the daemon has been used. The rest is as long as people made it.
@@ -76,15 +77,68 @@ def test_a_page_reads_no_whole_table(furnished: SkillUsers, operation: str) -> N
         assert [plan for plan in planned() if _reads_all(plan)] == [], narrowed
 
 
+@pytest.mark.parametrize(
+    ("operation", "name", "index"),
+    [
+        ("learnings.list", "kind", "ix_learnings_kind"),
+        ("learnings.list", "applies", "ix_learnings_applies"),
+        ("learnings.list", "publish_tier", "ix_learnings_publish_tier"),
+        ("learnings.list", "verification_status", "ix_learnings_verification_status"),
+        ("learnings.list", "policy_decision", "ix_learnings_policy_decision"),
+        ("learning_candidates.list", "applies", "ix_learning_candidates_applies"),
+        ("approvals.list", "session_id", "ix_requests_session"),
+        ("approvals.list", "run_id", "ix_requests_run"),
+        ("questions.list", "session_id", "ix_requests_session"),
+        ("playbooks.list", "status", "ix_playbook_versions_status"),
+        ("projects.list", "status", "ix_projects_status"),
+        ("schedules.list", "status", "ix_schedules_status"),
+        ("schedules.list", "session_id", "ix_schedules_session"),
+        ("mailboxes.list_of_agent", "status", "ix_messages_status"),
+    ],
+)
+def test_a_list_that_is_narrowed_reads_only_what_fits(
+    furnished: SkillUsers, operation: str, name: str, index: str
+) -> None:
+    """Otherwise a word that few records have, or none, reads them all."""
+    path, asked = LISTS[operation]
+    [word] = [_word(each) for each in asked if each["name"] == name]
+    if name in ("session_id", "run_id"):
+        word = _made_run(furnished)[name]
+
+    with plans(furnished.daemon) as planned:
+        furnished.root.ok("GET", path.format_map({"agent_id": "default"}), params={name: word})
+
+    assert any(
+        step.startswith("SEARCH") and f"INDEX {index} (" in step and "B-TREE" not in "".join(plan)
+        for plan in planned()
+        for step in plan
+    )
+
+
+@pytest.mark.parametrize("kind", RETAINED)
+def test_retention_finds_the_oldest_rows_by_their_age(furnished: SkillUsers, kind: str) -> None:
+    with plans(furnished.daemon) as planned, furnished.daemon.resources.units.write() as unit:
+        unit.retention.prune(kind, before_ms=1, most=1)
+
+    age = RETAINED[kind].age
+    index = f"INDEX ix_{age.table.name}_{age.name} ("
+    steps = [step for plan in planned() for step in plan]
+    assert any(step.startswith("SEARCH") and index in step for step in steps), steps
+
+
 def _named(users: SkillUsers, path: str) -> dict[str, str]:
     """Something that is there for each name in a path."""
     made = furniture(users.root, path, without={"run_id", "flow_id"})
     if "{run_id}" in path:
-        run = make_run(users.root.ok("POST", "/v1/sessions", {})["session_id"])
-        with users.daemon.resources.units.write() as unit:
-            unit.runs.add(run)
-        made["run_id"] = run.run_id
+        made["run_id"] = _made_run(users)["run_id"]
     return dict.fromkeys(_names(path), "none") | made
+
+
+def _made_run(users: SkillUsers) -> dict[str, str]:
+    run = make_run(users.root.ok("POST", "/v1/sessions", {})["session_id"])
+    with users.daemon.resources.units.write() as unit:
+        unit.runs.add(run)
+    return {"run_id": run.run_id, "session_id": run.session_id}
 
 
 def _word(asked: dict[str, Any]) -> str | None:

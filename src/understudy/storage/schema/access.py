@@ -18,6 +18,7 @@ tokens = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("locale", sa.Text),
     one_of("role", Role),
+    sa.Index("ix_tokens_newest", "created_at_ms", "token_id"),
 )
 
 # Public keys only: the private ones are files of the daemon that made them.

@@ -21,7 +21,7 @@ background_tasks = sa.Table(
     sa.Column("holder", sa.Text, nullable=False),
     sa.Column("lease_until_ms", Ms, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
-    sa.Column("ended_at_ms", Ms),
+    sa.Column("ended_at_ms", Ms, index=True),
     sa.Column("body", Json, nullable=False),
     one_of("status", BackgroundStatus),
     sa.Index("ix_background_tasks_newest", "created_at_ms", "task_id"),

@@ -25,7 +25,7 @@ deliveries = sa.Table(
     sa.Column("attempts_before", sa.Integer, nullable=False),
     # When the next attempt is due; during an attempt, when its lease expires.
     sa.Column("due_at_ms", Ms),
-    sa.Column("delivered_at_ms", Ms),
+    sa.Column("delivered_at_ms", Ms, index=True),
     sa.Column("last_error", sa.Text),
     one_of("status", DeliveryStatus),
     sa.UniqueConstraint("run_id", "position"),
@@ -84,10 +84,11 @@ messages = sa.Table(
     # State beyond the columns above.
     sa.Column("state", Json, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
-    sa.Column("updated_at_ms", Ms, nullable=False),
+    sa.Column("updated_at_ms", Ms, nullable=False, index=True),
     one_of("status", MessageStatus),
     sa.Index("ix_messages_session", "session_id", "created_at_ms", "message_id"),
     sa.Index("ix_messages_agent", "to_agent_id", "created_at_ms", "message_id"),
+    sa.Index("ix_messages_status", "to_agent_id", "status", "created_at_ms", "message_id"),
     # Only undelivered messages.
     sa.Index(
         "ix_messages_undelivered",

@@ -22,6 +22,7 @@ playbook_versions = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("updated_at_ms", Ms, nullable=False),
     one_of("status", ReleaseStatus),
+    sa.Index("ix_playbook_versions_status", "status", "playbook_id"),
 )
 
 flows = sa.Table(

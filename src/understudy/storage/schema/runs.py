@@ -80,7 +80,7 @@ debug_requests = sa.Table(
     sa.Column("run_id", sa.Text, sa.ForeignKey("runs.run_id"), nullable=False, index=True),
     sa.Column("step", sa.Integer, nullable=False),
     sa.Column("attempt", sa.Integer, nullable=False),
-    sa.Column("at_ms", Ms, nullable=False),
+    sa.Column("at_ms", Ms, nullable=False, index=True),
     sa.Column("request", Json, nullable=False),
     sa.Column("response", Json),
 )
@@ -92,7 +92,7 @@ receipts = sa.Table(
     sa.Column("key_hash", sa.Text, primary_key=True),
     sa.Column("fingerprint", sa.Text, nullable=False),
     sa.Column("resource_id", sa.Text, nullable=False),
-    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False, index=True),
 )
 
 
@@ -105,7 +105,7 @@ requests = sa.Table(
     sa.Column("request_id", sa.Text, primary_key=True),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text, sa.ForeignKey("runs.run_id"), nullable=False),
-    sa.Column("session_id", sa.Text, nullable=False, index=True),
+    sa.Column("session_id", sa.Text, nullable=False),
     sa.Column("call_key", sa.Text, nullable=False, unique=True),
     sa.Column("audience", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
@@ -122,7 +122,8 @@ requests = sa.Table(
     one_of("kind", RequestKind),
     one_of("audience", Audience),
     one_of("state", RequestState),
-    sa.Index("ix_requests_run", "run_id", "state"),
+    sa.Index("ix_requests_run", "run_id", "state", "created_at_ms", "request_id", "kind"),
+    sa.Index("ix_requests_session", "session_id", "state", "created_at_ms", "request_id", "kind"),
     sa.Index("ix_requests_all", "kind", "created_at_ms", "request_id"),
     sa.Index("ix_requests_listed", "kind", "state", "created_at_ms", "request_id"),
     sa.Index(
@@ -167,6 +168,6 @@ artifacts = sa.Table(
     sa.Column("call_key", sa.Text, nullable=False, unique=True),
     sa.Column("tool_name", sa.Text, nullable=False),
     sa.Column("size", sa.Integer, nullable=False),
-    sa.Column("created_at_ms", Ms, nullable=False),
+    sa.Column("created_at_ms", Ms, nullable=False, index=True),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )

@@ -47,6 +47,8 @@ schedules = sa.Table(
     one_of("overlap_policy", OverlapPolicy),
     one_of("misfire_policy", MisfirePolicy),
     sa.Index("ix_schedules_newest", "created_at_ms", "schedule_id"),
+    sa.Index("ix_schedules_status", "status", "created_at_ms", "schedule_id"),
+    sa.Index("ix_schedules_session", "target_session_id", "created_at_ms", "schedule_id"),
     sa.Index("ix_schedules_owner", "owner_id", "status"),
     sa.Index(
         "ix_schedules_due",

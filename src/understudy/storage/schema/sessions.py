@@ -109,6 +109,7 @@ projects = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("updated_at_ms", Ms, nullable=False),
+    sa.Index("ix_projects_status", "status", "project_id"),
 )
 
 # Sessions of projects, copied from the member lists for lookups.
