@@ -13,6 +13,7 @@ from understudy.core.errors import coded_error
 from understudy.storage.postgres import PostgresDialect, open_postgres
 
 BUSY_TIMEOUT_MS: Final = 30_000
+_BEGIN: Final = sa.text("BEGIN IMMEDIATE")
 
 
 def open_sqlite(url: str) -> sa.Engine:
@@ -20,6 +21,8 @@ def open_sqlite(url: str) -> sa.Engine:
     engine = sa.create_engine(
         url,
         pool_size=16,
+        # The connection used last has the pages and statements in its caches.
+        pool_use_lifo=True,
         max_overflow=16,
         pool_timeout=60,
         hide_parameters=True,
@@ -106,7 +109,7 @@ class SqliteDialect:
 
     def begin_write(self, connection: sa.Connection) -> None:
         """Take the write lock before the first read, so that reads stay valid until the commit."""
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        connection.execute(_BEGIN)
 
     def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
         """Nothing to do: there is no other writer."""

@@ -1,11 +1,13 @@
 """The journal store: append events in order, read them by offset or by sequence."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate, takewhile
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from understudy.core.batches import batches
 from understudy.core.errors import coded_error
 from understudy.sessions.journal import EventKind, JournalEvent, JournalPage, NewEvent
 from understudy.storage.postgres import CHANNEL, JOURNAL_LOCK, LOCK_SPACE
@@ -14,6 +16,8 @@ from understudy.storage.schema.sessions import CHECKPOINTS
 
 # Maximum characters of data in a page of events.
 PAGE_CHARS: Final = 4 * 1024 * 1024
+# Most events of one insert.
+MAX_ROWS: Final = 16
 
 
 class JournalStore:
@@ -32,15 +36,17 @@ class JournalStore:
         """Append events; returns them with their offsets, which come from the session's row."""
         if not events:
             return ()
-        grow, insert = self._statements
+        grow, returned = self._statements
         length = self._connection.execute(grow, {"grown": session_id, "by": len(events)}).scalar()
         if length is None:
             raise coded_error("sessions/session_not_found", session_id=session_id)
         first = length - len(events) + 1
         rows = [_row(session_id, offset, it, at_ms) for offset, it in enumerate(events, first)]
-        # For one event, the usual case, the statement for many is slower.
-        values: Any = rows if len(rows) > 1 else rows[0]
-        sequences = {row.offset: row.sequence for row in self._connection.execute(insert, values)}
+        sequences: dict[int, int] = {}
+        for some in batches(rows, MAX_ROWS):
+            values = {f"{name}_{at}": it for at, row in enumerate(some) for name, it in row.items()}
+            found = self._connection.execute(_insert(len(some), returned), values)
+            sequences |= {row.offset: row.sequence for row in found}
         self._touched.add(session_id)
         written = tuple(
             JournalEvent(
@@ -179,14 +185,13 @@ _GROW = (
     .values(journal_length=sessions.c.journal_length + sa.bindparam("by", type_=sa.Integer))
     .returning(sessions.c.journal_length)
 )
-_INSERT = sa.insert(journal).returning(journal.c.offset, journal.c.sequence)
 # On PostgreSQL the first also takes the lock under which events become visible in the order of their
-# sequence, after the session's row; the second tells the other daemons, once it is committed.
+# sequence, after the session's row; the insert tells the other daemons, once it is committed.
 _STATEMENTS: Final = {
-    "sqlite": (_GROW, _INSERT),
+    "sqlite": (_GROW, ()),
     "postgresql": (
         _GROW.returning(sa.func.pg_advisory_xact_lock(LOCK_SPACE, JOURNAL_LOCK)),
-        _INSERT.returning(sa.func.pg_notify(CHANNEL, journal.c.session_id)),
+        (sa.func.pg_notify(CHANNEL, journal.c.session_id),),
     ),
 }
 _BACK = (
@@ -205,6 +210,18 @@ _OUTPUTS = (
     )
     .order_by(journal.c.run_id, journal.c.offset)
 )
+
+
+@lru_cache
+def _insert(count: int, returned: tuple[Any, ...]) -> Any:
+    """Insert some events, with one parameter for each column and event."""
+    columns = [it for it in journal.c if it.name not in ("sequence", "withdrawn_by")]
+    rows = [
+        {it.name: sa.bindparam(f"{it.name}_{at}", type_=it.type) for it in columns}
+        for at in range(count)
+    ]
+    insert = sa.insert(journal).values(rows)
+    return insert.returning(journal.c.offset, journal.c.sequence, *returned)
 
 
 def _row(session_id: str, offset: int, event: NewEvent, at_ms: int) -> dict[str, Any]:

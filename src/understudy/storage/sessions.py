@@ -228,6 +228,9 @@ _WORKDIRS_IN_USE = (
     .where(runs.c.finished_at_ms.is_(None), sessions.c.workdir.is_not(None))
 )
 # Built once: it runs before every tool call.
+_SERVERS = sa.select(session_mcp_servers).where(
+    session_mcp_servers.c.session_id == sa.bindparam("of")
+)
 _SESSION = sa.select(sessions).where(sessions.c.session_id == sa.bindparam("wanted"))
 
 
@@ -290,8 +293,8 @@ class SessionServerStore:
         return self._cached(key, (session_mcp_servers,), lambda: self._read(session_id))
 
     def _read(self, session_id: str) -> tuple[SessionServer, ...]:
-        query = sa.select(session_mcp_servers).where(session_mcp_servers.c.session_id == session_id)
-        found = [from_row(row, SessionServer) for row in self._connection.execute(query)]
+        rows = self._connection.execute(_SERVERS, {"of": session_id})
+        found = [from_row(row, SessionServer) for row in rows]
         # Sorted here, because databases disagree about the order of text.
         return tuple(sorted(found, key=lambda server: server.name))
 
