@@ -49,3 +49,18 @@ def test_connections_are_kept_for_the_next_one_until_then(make_database: MakeDat
 
     engine.dispose()
     assert driver.closed
+
+
+def test_connections_that_the_server_has_ended_are_not_lent(make_database: MakeDatabase) -> None:
+    engine = open_engine(make_database())
+    with engine.connect() as first, engine.connect() as second:
+        drivers = [driver_of(first), driver_of(second)]
+        number = drivers[1].info.backend_pid
+        ended = sa.text("SELECT pg_terminate_backend(:number, 5000)")
+        assert first.execute(ended, {"number": number}).scalar_one()
+    with engine.connect() as one, engine.connect() as other:
+        lent = [driver_of(one), driver_of(other)]
+        assert [it.execute(sa.text("SELECT 1")).scalar_one() for it in (one, other)] == [1, 1]
+
+    assert drivers[1] not in lent
+    engine.dispose()

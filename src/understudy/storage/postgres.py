@@ -5,9 +5,11 @@ learnings; run, session; then the journal, and the run memories last. Skills com
 `SKILLS_LOCK` shared, the slug, then its rows.
 """
 
+import select
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Any, Final, Self, cast
 
@@ -35,18 +37,58 @@ SUGGESTIONS_LOCK: Final = 7
 SCOPE_SPACE: Final = 0x554E444C
 
 
+# Built once: they run in the units of a run.
+_NUMBERS: Final = (
+    sa.bindparam("space", type_=sa.Integer),
+    sa.bindparam("number", type_=sa.Integer),
+)
+_LOCK: Final = sa.select(sa.func.pg_advisory_xact_lock(*_NUMBERS))
+_SHARE: Final = sa.select(sa.func.pg_advisory_xact_lock_shared(*_NUMBERS))
+_NOTIFY: Final = sa.select(
+    sa.func.pg_notify(TABLES_CHANNEL, sa.bindparam("changed", type_=sa.Text))
+)
+
+
+@lru_cache
+def _for_update(query: sa.Select[Any]) -> sa.Select[Any]:
+    """The same object for the same query, so that its plan is found."""
+    return query.with_for_update()
+
+
 def open_postgres(url: str) -> sa.Engine:
     """An engine on a PostgreSQL database."""
-    return sa.create_engine(
+    engine = sa.create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
         poolclass=ClosingPool,
         pool_size=16,
+        # The connection used last has the statements of a run prepared.
+        pool_use_lifo=True,
         max_overflow=16,
         pool_timeout=60,
         hide_parameters=True,
         pool_pre_ping=True,
-        connect_args={"connect_timeout": 10, "application_name": "understudy"},
+        connect_args={
+            "connect_timeout": 10,
+            "application_name": "understudy",
+            # A server that is gone without a word ends its connections here after a minute.
+            "keepalives_idle": 30,
+            "keepalives_interval": 10,
+            "keepalives_count": 3,
+        },
     )
+    dialect: Any = engine.dialect
+    dialect.do_ping = partial(_is_alive, dialect.do_ping)
+    return engine
+
+
+def _is_alive(ask: Callable[[psycopg.Connection], bool], connection: psycopg.Connection) -> bool:
+    """Whether a pooled connection can be lent.
+
+    A server that stops says so or closes the connection, so only one with something to read is asked.
+    """
+    look = select.poll()
+    look.register(connection.fileno(), select.POLLIN)
+    return ask(connection) if look.poll(0) else True
 
 
 @contextmanager
@@ -97,31 +139,30 @@ class PostgresDialect:
 
     def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
         """Lock assets until the unit ends: `alone` to delete, shared to add or reference some."""
-        lock = sa.func.pg_advisory_xact_lock if alone else sa.func.pg_advisory_xact_lock_shared
-        connection.execute(sa.select(lock(LOCK_SPACE, ASSETS_LOCK)))
+        values = {"space": LOCK_SPACE, "number": ASSETS_LOCK}
+        connection.execute(_LOCK if alone else _SHARE, values)
 
     def lock_run_memories(self, connection: sa.Connection) -> None:
         """Lock run memories against a concurrent rebuild or maintenance of all of them."""
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, RUN_MEMORIES_LOCK)))
+        connection.execute(_LOCK, {"space": LOCK_SPACE, "number": RUN_MEMORIES_LOCK})
 
     def lock_scope(self, connection: sa.Connection, scope_key: str) -> None:
         """Lock publications in a scope; scopes whose hashes collide share the lock."""
         digest = sha256(scope_key.encode(errors="surrogatepass")).digest()
         number = int.from_bytes(digest[:4], signed=True)
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCOPE_SPACE, number)))
+        connection.execute(_LOCK, {"space": SCOPE_SPACE, "number": number})
 
     def lock_slug(self, connection: sa.Connection, slug: str) -> None:
         """Lock the skill of a slug, and share the lock of all skills.
 
         In this order, and rows after both: a transaction that waits for a slug holds no row lock.
         """
-        shared = sa.func.pg_advisory_xact_lock_shared(LOCK_SPACE, SKILLS_LOCK)
-        connection.execute(sa.select(shared))
+        connection.execute(_SHARE, {"space": LOCK_SPACE, "number": SKILLS_LOCK})
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(signed_fnv1a(slug))))
 
     def lock_skills(self, connection: sa.Connection) -> None:
         """Lock all skills; only for a transaction that neither holds nor awaits a slug."""
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_SPACE, SKILLS_LOCK)))
+        connection.execute(_LOCK, {"space": LOCK_SPACE, "number": SKILLS_LOCK})
 
     def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
         """SQL condition: `text` is a literal substring of the column."""
@@ -129,7 +170,7 @@ class PostgresDialect:
 
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """Lock the rows until the unit ends."""
-        return query.with_for_update()
+        return _for_update(query)
 
     def locked_if_free(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """Lock the rows that are free, and skip locked ones."""
@@ -138,7 +179,7 @@ class PostgresDialect:
     def announce(self, connection: sa.Connection, tables: Collection[str]) -> None:
         """Notify the other daemons of changed tables, once this commits."""
         for table in tables:
-            connection.execute(sa.select(sa.func.pg_notify(TABLES_CHANNEL, table)))
+            connection.execute(_NOTIFY, {"changed": table})
 
 
 class EventListener:
