@@ -69,7 +69,7 @@ _CLAIMS: Final[Mapping[str, sa.TextClause]] = {
     "postgresql": sa.text(_CLAIM.format(schema="dbos.")),
 }
 # Columns whose name differs in DBOS's status record.
-_NAMES: Final = {"app_version": "application_version", "app_id": "application_id"}
+COLUMNS: Final = {"app_version": "application_version", "app_id": "application_id"}
 
 
 def start_due(
@@ -114,7 +114,7 @@ def claim(
 
 def _status(row: sa.RowMapping) -> WorkflowStatusInternal:
     values: dict[str, Any] = {
-        name: row[_NAMES.get(name, name)] for name in WorkflowStatusInternal.__annotations__
+        name: row[COLUMNS.get(name, name)] for name in WorkflowStatusInternal.__annotations__
     }
     inputs = row["given_inputs"]
     values["inputs"] = row["inputs"] if inputs is None else inputs

@@ -15,12 +15,13 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 import structlog
-from dbos import DBOS, DBOSClient, DBOSConfig
+from dbos import DBOS, DBOSConfig
 from dbos._queue import queue_thread
 from dbos._scheduler import dynamic_scheduler_loop
 from dbos._workflow_commands import workflow_timeout_thread
 
 from understudy.engine.claim import Turn, start_due
+from understudy.engine.entry import enter
 from understudy.engine.outcomes import SettledWork
 from understudy.runs.model import Run
 from understudy.work.worker import LONGEST_DOZE_S
@@ -49,7 +50,6 @@ class DurableEngine:
     def __init__(self, database: sa.Engine, *, executor_id: str) -> None:
         self._database = database
         self.executor_id = executor_id
-        self._client: DBOSClient | None = None
         self._dispatcher: Dispatcher | None = None
         self._instance: DBOS | None = None
         self._outcomes = SettledWork()
@@ -73,7 +73,7 @@ class DurableEngine:
             "max_executor_threads": MAX_THREADS,
             "log_level": "WARNING",
         }
-        self._instance = instance = DBOS(config=config)
+        instance = DBOS(config=config)
 
         async def run(run_id: str) -> None:
             more = await execute(run_id)
@@ -99,7 +99,7 @@ class DurableEngine:
             polling_interval_sec=LOOK_EVERY_S,
             on_conflict="always_update",
         )
-        self._client = await asyncio.to_thread(self._open_client)
+        self._instance = instance
         self._dispatcher = Dispatcher(self._work_on(instance, turn))
         self._dispatcher.start()
 
@@ -117,13 +117,13 @@ class DurableEngine:
         if self._dispatcher is not None:
             await asyncio.to_thread(self._dispatcher.stop)
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
-        self._client = None
+        self._instance = None
 
     def enqueue(self, connection: sa.Connection, run: Run) -> None:
         """Queue a run within the caller's transaction."""
-        if self._client is None:
+        if self._instance is None:
             raise RuntimeError("the engine has not been started")
-        self._client.enqueue_in_transaction(
+        enter(
             connection,
             {
                 "queue_name": QUEUE,
@@ -134,7 +134,9 @@ class DurableEngine:
                 "priority": run.accepted_offset,
                 "app_version": APPLICATION_VERSION,
             },
+            self._instance._serializer,  # noqa: SLF001 - there is no public way
             run.run_id,
+            application=APPLICATION,
         )
 
     def settle(self, connection: sa.Connection, run: Run) -> Callable[[], None] | None:
@@ -222,9 +224,6 @@ class DurableEngine:
     def _scalars(self, query: sa.Select[Any]) -> frozenset[str]:
         with self._database.connect() as connection:
             return frozenset(value for value in connection.execute(query).scalars() if value)
-
-    def _open_client(self) -> DBOSClient:
-        return DBOSClient(system_database_engine=self._database, application_name=APPLICATION)
 
 
 def _stop_idle_polls(instance: DBOS) -> None:
