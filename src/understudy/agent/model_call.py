@@ -256,8 +256,7 @@ class ModelCaller:
             async with self.slots:
                 return await provider.complete(request, on_delta=on_delta, on_send=on_send)
 
-        route = self.routes.find(execution.run.route.route_id)
-        kind = route.provider if route else "unknown"
+        kind = self.routes.kind(execution.run.route.route_id)
         try:
             reply = await execution.stop.guard(complete())
         except ProviderError:

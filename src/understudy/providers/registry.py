@@ -180,8 +180,13 @@ class Routes:
 
     def accepts(self, route_id: str) -> frozenset[str]:
         """The kinds of files that the model of a route accepts."""
-        route = self.find(route_id)
-        return route.accepts if route else frozenset()
+        route = self._configs.get(route_id)
+        return route.accepted if route else frozenset()
+
+    def kind(self, route_id: str) -> str:
+        """The provider of a route, as metrics name it."""
+        route = self._configs.get(route_id)
+        return route.provider if route else "unknown"
 
     def all(self) -> tuple[RouteInfo, ...]:
         """Every route, in the order of the settings."""

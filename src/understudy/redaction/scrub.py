@@ -31,6 +31,8 @@ MAX_JSON_DEPTH: Final = 100
 MIN_LITERAL_CHARS: Final = 4
 # A shorter literal could occur in any Base64.
 _MIN_ENCODED_CHARS: Final = 6
+# Names of fields, states and events, which come again all the time; keys and tokens have digits.
+_WORD: Final = re.compile(r"[A-Za-z_.]{1,40}")
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 
 
@@ -257,4 +259,11 @@ class _JsonScrubber:
         }
 
     def _text(self, text: str) -> str:
+        if _WORD.fullmatch(text):
+            return _scrubbed_word(text, self.literals, self.pii)
         return scrub(text, self.literals, pii=self.pii)
+
+
+@lru_cache(maxsize=1024)
+def _scrubbed_word(text: str, literals: tuple[str, ...], pii: bool) -> str:
+    return scrub(text, literals, pii=pii)
