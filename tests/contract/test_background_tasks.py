@@ -39,6 +39,8 @@ pytestmark = pytest.mark.anyio
 KEY = "sk-" + "proj-" + "0123456789abcdefghijABCDEFGHIJ"
 HOOK = ReplyTarget(plugin="http", address="http://127.0.0.1:9/a")
 OTHER = ReplyTarget(plugin="http", address="http://127.0.0.1:9/b")
+# Tests that run beside these, in another process, start commands of their own.
+OWN = os.getpid()
 LOCAL = ReplyTarget(plugin="local", address="here")
 
 
@@ -69,11 +71,12 @@ def actions(units: Units) -> list[str]:
 
 
 def processes(mark: str) -> list[psutil.Process]:
-    """The processes that were started with this argument and run on."""
+    """The processes that these tests started with this argument and that run on."""
+    argument = f"{mark}.{OWN}"
     return [
         each
         for each in psutil.process_iter(["cmdline", "status"])
-        if mark in (each.info["cmdline"] or ()) and each.info["status"] != psutil.STATUS_ZOMBIE
+        if argument in (each.info["cmdline"] or ()) and each.info["status"] != psutil.STATUS_ZOMBIE
     ]
 
 
@@ -157,7 +160,7 @@ async def test_only_the_beginning_and_the_end_of_much_output_are_kept(units: Uni
 
 
 async def test_stopping_ends_everything_that_a_task_started(tasks: BackgroundHarness) -> None:
-    task = await tasks.start("(setsid sleep 98761 &); echo up; sleep 98761")
+    task = await tasks.start(f"(setsid sleep 98761.{OWN} &); echo up; sleep 98761.{OWN}")
     await tasks.printed(task.task_id, "up")
     assert len(processes("98761")) == 2
 
@@ -176,15 +179,15 @@ async def test_stopping_ends_everything_that_a_task_started(tasks: BackgroundHar
 @pytest.mark.parametrize(
     ("command", "limits", "reason"),
     [
-        ("sleep 98762", {"timeout_s": 1}, "timeout"),
-        ("kill -9 $PPID; sleep 98762", {}, "lost"),
-        ("yes | head -c 70000000; sleep 98762", {}, "flood"),
+        ("sleep {}", {"timeout_s": 1}, "timeout"),
+        ("kill -9 $PPID; sleep {}", {}, "lost"),
+        ("yes | head -c 70000000; sleep {}", {}, "flood"),
     ],
 )
 async def test_the_watchdog_ends_what_goes_too_far(
     tasks: BackgroundHarness, command: str, limits: dict[str, Any], reason: str
 ) -> None:
-    task = await tasks.start(command, **limits)
+    task = await tasks.start(command.format(f"98762.{OWN}"), **limits)
     ended = await tasks.ended(task.task_id)
     assert (ended.status, ended.terminal_reason) == ("failed", reason)
     assert processes("98762") == []
@@ -375,7 +378,7 @@ async def test_a_command_that_cannot_start_leaves_a_record(
 
 async def test_the_tasks_of_a_daemon_end_with_it(units: Units, tmp_path: Path) -> None:
     async with background(units, tmp_path) as tasks:
-        task = await tasks.start("echo up; sleep 98766")
+        task = await tasks.start(f"echo up; sleep 98766.{OWN}")
         await tasks.printed(task.task_id, "up")
     ended = tasks.get(task.task_id)
     assert (ended.status, ended.terminal_reason) == ("failed", "daemon_restarted")
@@ -388,7 +391,7 @@ async def test_a_task_whose_daemon_is_gone_is_given_up_and_never_started_again(
     """The daemon of the first has restarted under its name; that of the second lets its lease go."""
     with_targets(units, HOOK)
     async with background(units, tmp_path, holder="there") as dead:
-        lost = await dead.start("echo up; sleep 98767", dead.run())
+        lost = await dead.start(f"echo up; sleep 98767.{OWN}", dead.run())
         await dead.printed(lost.task_id, "up")
         again = BackgroundHarness(units, tmp_path, holder="there")
         assert tasks.look() == ()
@@ -396,7 +399,7 @@ async def test_a_task_whose_daemon_is_gone_is_given_up_and_never_started_again(
         assert orphaned.task_id == lost.task_id
         assert len(orphaned.processes) == 2
 
-        other = await dead.start("sleep 98767", dead.run("s2"))
+        other = await dead.start(f"sleep 98767.{OWN}", dead.run("s2"))
         tasks.clock.advance(LEASE_MS + 1)
         assert [each.task_id for each in tasks.look()] == [other.task_id]
 
@@ -416,7 +419,7 @@ async def test_a_task_whose_daemon_is_gone_is_given_up_and_never_started_again(
 async def test_orphaned_processes_are_ended_where_they_are_surely_those(
     tasks: BackgroundHarness,
 ) -> None:
-    task = await tasks.start("echo up; sleep 98768")
+    task = await tasks.start(f"echo up; sleep 98768.{OWN}")
     await tasks.printed(task.task_id, "up")
     with tasks.units.read() as unit:
         stored = unit.background_tasks.get(task.task_id)
@@ -436,7 +439,7 @@ async def test_orphaned_processes_are_ended_where_they_are_surely_those(
 async def test_a_task_that_is_erased_while_it_runs_is_ended(
     tasks: BackgroundHarness, units: Units
 ) -> None:
-    task = await tasks.start("echo up; sleep 98769")
+    task = await tasks.start(f"echo up; sleep 98769.{OWN}")
     await tasks.printed(task.task_id, "up")
     with units.write() as unit:
         unit.connection.execute(sa.delete(background_tasks))

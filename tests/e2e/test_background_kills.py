@@ -1,6 +1,7 @@
 """kill -9 in the middle of background tasks: nothing doubled, nothing lost, nothing left running."""
 
 import json
+import os
 
 import psutil
 import pytest
@@ -11,7 +12,8 @@ from tests.support.receiver import Receiver
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TASKS = "/v1/background-tasks"
-LONG = "97531"
+# Tests that run beside these, in another process, start commands of their own.
+LONG = f"97531.{os.getpid()}"
 
 
 def plan(*commands: str) -> str:
