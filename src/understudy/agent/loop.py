@@ -1,6 +1,5 @@
 """The agent loop: build the prompt, call the model, run its tool calls, until it has answered."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -139,7 +138,7 @@ class AgentLoop:
         """Call the model and its tools step by step, until it has answered or the run fails."""
         try:
             check_route(execution.run.route.route_id, self.routes, None)
-            provider = await asyncio.to_thread(self.routes.get, execution.run.route.route_id)
+            provider = await self.routes.provider(execution.run.route.route_id)
             offer = await self._offer(execution)
             return await self._converse(execution, provider, offer)
         except UnderstudyError as problem:

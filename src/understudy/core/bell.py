@@ -1,7 +1,8 @@
 """Wakes threads and tasks that wait for a change of a topic."""
 
 import asyncio
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,6 +29,7 @@ class Bell:
     _base: int = 0
     _counts: dict[str, int] = field(default_factory=dict)
     _waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)
+    _changing: threading.Lock = field(default_factory=threading.Lock)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Use this loop to wake waiters."""
@@ -35,18 +37,26 @@ class Bell:
 
     def count(self, topic: str) -> int:
         """How often the topic has rung since the loop was attached."""
-        return self._base + self._counts.get(topic, 0)
+        with self._changing:
+            return self._base + self._counts.get(topic, 0)
 
     def ring(self, *topics: str) -> None:
         """Wake every task that waits for one of the topics; may be called from any thread."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._ring, topics)
+        if self._loop is None or self._loop.is_closed():
+            return
+        with self._changing:
+            self._count(topics)
+            woken = [each for topic in topics for each in self._waiting.get(topic, ())]
+        # Most rings of a run concern nobody, and leave the event loop asleep.
+        if woken:
+            self._loop.call_soon_threadsafe(_wake, woken)
 
     async def wait(self, seen: Mapping[str, int], *, timeout_s: float) -> None:
         """Return when a topic has rung since `seen`, or after the timeout."""
         woken = asyncio.Event()
-        for topic in seen:
-            self._waiting.setdefault(topic, set()).add(woken)
+        with self._changing:
+            for topic in seen:
+                self._waiting.setdefault(topic, set()).add(woken)
         try:
             if all(self.count(topic) == count for topic, count in seen.items()):
                 async with asyncio.timeout(timeout_s):
@@ -54,14 +64,13 @@ class Bell:
         except TimeoutError:
             pass
         finally:
-            for topic in seen:
-                self._leave(topic, woken)
+            with self._changing:
+                for topic in seen:
+                    self._leave(topic, woken)
 
-    def _ring(self, topics: tuple[str, ...]) -> None:
+    def _count(self, topics: tuple[str, ...]) -> None:
         for topic in topics:
             self._counts[topic] = self._counts.get(topic, 0) + 1
-            for woken in self._waiting.get(topic, ()):
-                woken.set()
         if len(self._counts) > MAX_TOPICS:
             self._base += max(self._counts.values()) + 1
             self._counts.clear()
@@ -71,3 +80,8 @@ class Bell:
         waiters.discard(woken)
         if not waiters:
             self._waiting.pop(topic, None)
+
+
+def _wake(waiting: Iterable[asyncio.Event]) -> None:
+    for woken in waiting:
+        woken.set()

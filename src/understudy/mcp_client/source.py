@@ -38,8 +38,9 @@ class McpToolSource:
         """The MCP tools of a session. Starts servers; never raises, and waits only briefly."""
         try:
             sight = McpVisibility(session)
-            servers = await asyncio.to_thread(self.session_servers.usable, session.session_id)
-            disabled = await asyncio.to_thread(self.disabled)
+            servers, disabled = await asyncio.to_thread(
+                lambda: (self.session_servers.usable(session.session_id), self.disabled())
+            )
         except UnderstudyError as problem:
             log.warning("mcp.unknown", session_id=session.session_id, reason=problem.detail)
             return []

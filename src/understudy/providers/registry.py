@@ -1,5 +1,6 @@
 """The providers of the configured routes, created on first use."""
 
+import asyncio
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -143,6 +144,11 @@ class Routes:
                     raise ProviderError("route_not_ready", detail=detail, retryable=False)
                 self._providers[route_id] = _make(route, self._settings, self._scrub)
             return self._providers[route_id]
+
+    async def provider(self, route_id: str) -> Provider:
+        """As `get`, from the event loop: creating a provider takes long, and happens in a thread."""
+        made = self._providers.get(route_id)
+        return await asyncio.to_thread(self.get, route_id) if made is None else made
 
     def warm(self) -> None:
         """Create the providers of all ready routes in advance."""

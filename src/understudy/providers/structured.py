@@ -92,8 +92,7 @@ class StructuredModel:
         )
 
     async def _complete(self, route_id: str, request: ModelRequest) -> ModelReply:
-        # In a thread: loading a provider for the first time is slow.
-        provider = await asyncio.to_thread(self._providers.get, route_id)
+        provider = await self._providers.provider(route_id)
         reply: ModelReply | None = None
         try:
             reply = await provider.complete(request, on_delta=_unheard)

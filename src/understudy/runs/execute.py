@@ -4,7 +4,6 @@ A step is named by its key and written to the journal when it is done. After a c
 tells which steps are done and what they returned; only the step in flight is repeated.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -223,7 +222,6 @@ class RunExecutor:
                     # Whoever wakes the run may have queued it before the engine stores this end.
                     return True
                 ending = await self._work(execution)
-            await asyncio.to_thread(self.prescrub, run, _last_words(steps))
             ended, more = await retry_while_db_down(self._end, execution, ending)
             self._count(ended)
         except RunTakenOver:
@@ -364,6 +362,7 @@ class RunExecutor:
 
     def _end(self, execution: RunExecution, ending: RunEnd) -> tuple[Run, bool]:
         steps = execution.steps
+        self.prescrub(steps.run, _last_words(steps))
         with self.units.write() as unit:
             run = unit.runs.get(steps.run.run_id, lock=True)
             if run is None or run.attempt != steps.run.attempt or run.status in TERMINAL:
