@@ -116,6 +116,9 @@ class Conversation:
 
     def _shown(self) -> Iterator[tuple[Message, ...]]:
         """The messages piece by piece; remarks stand only between two pieces."""
+        if not self.asides:
+            yield from (piece.messages for piece in self.pieces)
+            return
         begun = -1
         for piece in self.pieces:
             yield self._aside(begun, piece.offset)

@@ -32,7 +32,7 @@ from understudy.providers.base import (
     UserMessage,
 )
 from understudy.rollout.replay.stand_ins import RecordedTools
-from understudy.runs.execute import LastReply, RunExecution, Steps, executed_calls
+from understudy.runs.execute import LastReply, RunExecution, Steps, has_executed
 from understudy.runs.intake import check_route
 from understudy.runs.model import (
     Run,
@@ -309,5 +309,5 @@ class AgentLoop:
             generation=execution.run.route.generation,
             run_id=execution.run.run_id,
             fallback_model=execution.run.route.fallback_model,
-            may_be_empty=executed_calls(execution.steps.done.values()) > 0,
+            may_be_empty=has_executed(execution.steps.done.values()),
         )

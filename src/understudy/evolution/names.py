@@ -41,8 +41,8 @@ _MANIFEST: Final = MANIFEST.casefold()
 
 def locked_name(path: str, workspace: Path) -> str | None:
     """The context file that a path in this workspace means; None when it means another file."""
-    real = Path(os.path.realpath(workspace))
-    return _by_spelling(path, {workspace, real}) or _by_link(path, workspace, real)
+    here, real = str(workspace), os.path.realpath(workspace)
+    return _by_spelling(path, {here, real}) or _by_link(path, here, real)
 
 
 def places_meant(path: str, workspace: Path) -> Iterator[Parts]:
@@ -66,9 +66,9 @@ def folded_parts(path: Path) -> Parts:
     return [*map(_bare, _parts(_folded(str(path))))]
 
 
-def _by_spelling(path: str, workspaces: set[Path]) -> str | None:
+def _by_spelling(path: str, workspaces: set[str]) -> str | None:
     """The context file that a path means as text, without reading the disk."""
-    roots = [_parts(_folded(str(one))) for one in workspaces]
+    roots = [_parts(_folded(one)) for one in workspaces]
     found = (_name_in(reading, root) for reading in _readings(path) for root in roots)
     return next((name for name in found if name is not None), None)
 
@@ -141,24 +141,28 @@ def _bare(name: str) -> str:
     return name.partition(":")[0].strip().rstrip(". ")
 
 
-def _by_link(path: str, workspace: Path, root: Path) -> str | None:
-    """The context file that a path means on disk, with every symlink followed."""
+def _by_link(path: str, workspace: str, root: str) -> str | None:
+    """The context file that a path means on disk, with every symlink followed.
+
+    Paths are texts here: every call of a file tool asks, and `Path` takes twice as long.
+    """
     if len(path) > MAX_REAL_CHARS:
         return None
     try:
-        place = Path(os.path.realpath(workspace / path))
-        if place.parent == root and (name := _KNOWN.get(_bare(_folded(place.name)))):
-            return name
-        there = place.stat()
+        place = os.path.realpath(path if path.startswith("/") else f"{workspace}/{path}")
+        folder, _, name = place.rpartition("/")
+        if (folder or "/") == root and (known := _KNOWN.get(_bare(_folded(name)))):
+            return known
+        there = os.stat(place)  # noqa: PTH116 - as above
     except (OSError, ValueError):
         return None
-    return next((name for name in CONTEXT_FILES if _is_same(root / name, there)), None)
+    return next((name for name in CONTEXT_FILES if _is_same(f"{root}/{name}", there)), None)
 
 
-def _is_same(file: Path, there: os.stat_result) -> bool:
+def _is_same(file: str, there: os.stat_result) -> bool:
     """Whether two paths are hard links of one file."""
     try:
-        return os.path.samestat(file.stat(), there)
+        return os.path.samestat(os.stat(file), there)  # noqa: PTH116 - as above
     except OSError:
         return False
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from understudy.core.ids import new_id
@@ -11,6 +12,8 @@ from understudy.providers.failures import DeltaWriter, RouteErrors, clean
 
 # The largest integer that every JSON parser reads exactly.
 MAX_TOKENS: Final = 2**53
+# The longest arguments of a call that are remembered to be valid.
+MAX_KEPT_CHARS: Final = 2_000
 # Finish reasons of a model that ended its reply normally.
 _ENDED: Final = frozenset({"stop", "end_turn"})
 
@@ -75,12 +78,20 @@ def _with_unique_ids(calls: Iterable[CallParts]) -> tuple[ToolCall, ...]:
 
 def valid_arguments(call: ToolCall) -> str:
     """The arguments as a JSON object, which servers require in a history."""
+    # The calls of a run are in every request of it; long arguments are not kept in memory.
+    is_short = len(call.arguments) <= MAX_KEPT_CHARS
+    is_object = _is_known_object(call.arguments) if is_short else _is_object(call.arguments)
+    return call.arguments if is_object else json.dumps({"invalid_arguments": call.arguments})
+
+
+def _is_object(text: str) -> bool:
     try:
-        if isinstance(json.loads(call.arguments), dict):
-            return call.arguments
+        return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
-        pass
-    return json.dumps({"invalid_arguments": call.arguments})
+        return False
+
+
+_is_known_object = lru_cache(maxsize=1024)(_is_object)
 
 
 def token_count(value: object) -> int:

@@ -135,6 +135,11 @@ def executed_calls(done: Iterable[JournalEvent | NewEvent]) -> int:
     return sum(1 for result in _results(done) if result.data.get("executed"))
 
 
+def has_executed(done: Iterable[JournalEvent]) -> bool:
+    """Whether a tool call of a run was executed, with or without success."""
+    return any(result.data.get("executed") for result in _results(done))
+
+
 def counted_calls(done: Iterable[JournalEvent]) -> int:
     """How many tool calls count as attempts: executed ones and malformed ones, not refused ones."""
     return sum(1 for result in _results(done) if _counts(result))
