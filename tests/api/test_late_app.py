@@ -14,7 +14,14 @@ from understudy.api.late_app import LateApp
 from understudy.daemon.wiring import Daemon
 
 PROBES = ("/healthz", "/readyz")
-OF_THE_APP = ("fastapi", "jinja2", "understudy.api.app", "understudy.console.app", "rich")
+OF_THE_APP = (
+    "psycopg.pq",
+    "fastapi",
+    "jinja2",
+    "understudy.api.app",
+    "understudy.console.app",
+    "rich",
+)
 
 
 class Built:
@@ -116,6 +123,7 @@ def test_requests_that_come_while_the_app_is_built_wait_for_the_same_one(
 def test_what_only_requests_need_is_not_imported_at_start() -> None:
     asked = (
         "from understudy.cli.local import import_logging_without_rich as first; first();"
+        "from understudy.core.lazy import defer_module; defer_module('psycopg', 'errors');"
         "import sys, understudy.daemon.serve;"
         f"print([name for name in {OF_THE_APP!r} if sys.modules.get(name)])"
     )

@@ -15,6 +15,7 @@ from understudy.cli import screen
 from understudy.cli.connection import Commands, command, settings_or_exit
 from understudy.cli.options import shared
 from understudy.cli.output import print_json
+from understudy.core.lazy import defer_module
 
 if TYPE_CHECKING:
     from understudy.settings import Settings
@@ -65,6 +66,9 @@ def serve(flags: DaemonOptions) -> None:
     # the start. `serve` looks once, and goes on as usual from there.
     gc.disable()
     import_logging_without_rich()
+    if settings.is_sqlite:
+        # The engine imports the driver of PostgreSQL to name its errors: 12 MiB.
+        defer_module("psycopg", "errors")
     # Everything the daemon is made of; only after the settings are known to be good.
     from understudy.daemon.serve import serve as run
 

@@ -39,7 +39,6 @@ log = structlog.get_logger()
 LISTEN_BACKLOG: Final = 2048
 SWITCH_S: Final = 0.001
 TICK_S: Final = 1.0
-DATABASE_ERRORS: Final = (sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error)
 OPEN: Final = (
     "no token yet: whatever runs on this machine is admin, also what an agent runs"
     " (`{program} tokens create me --role admin` ends that)"
@@ -202,7 +201,7 @@ async def _start(daemon: Daemon) -> None:
         if problem.code == "skill_storage_unavailable":
             raise CannotServe(f"the skills cannot be used: {scrub(str(problem))}") from None
         raise _unusable_database_error(problem) from None
-    except (TimeoutError, *DATABASE_ERRORS) as problem:
+    except (TimeoutError, *_database_errors()) as problem:
         raise _unusable_database_error(problem) from None
 
 
@@ -239,9 +238,14 @@ def _open(settings: Settings) -> Daemon:
                 f"{settings.host} can be reached from outside, so a token is needed: set "
                 "UNDERSTUDY_ADMIN_TOKEN, or bind to 127.0.0.1"
             )
-    except (UnderstudyError, *DATABASE_ERRORS) as problem:
+    except (UnderstudyError, *_database_errors()) as problem:
         raise _unusable_database_error(problem) from None
     return daemon
+
+
+def _database_errors() -> tuple[type[Exception], ...]:
+    """Errors of both databases; only named where one occurs, as that loads the driver."""
+    return sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error
 
 
 def _unusable_database_error(problem: BaseException) -> CannotServe:

@@ -39,7 +39,7 @@ def free_locks(url: str, executor_ids: Iterable[str]) -> tuple[str, ...]:
         return tuple(name for name in sorted(executor_ids) if _is_free(connection, name))
 
 
-def _is_free(connection: psycopg.Connection, executor_id: str) -> bool:
+def _is_free(connection: "psycopg.Connection", executor_id: str) -> bool:
     number = lock_number(executor_id)
     row = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone()
     if row is None or not row[0]:
