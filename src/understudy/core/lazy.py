@@ -1,10 +1,11 @@
-"""Names of a package, and modules, that are imported when somebody asks for them."""
+"""What is made when somebody asks for it: imports, and compiled regular expressions."""
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
@@ -47,3 +48,25 @@ class _DeferredModule(ModuleType):
         if isinstance(sys.modules.get(package), _DeferredModule):
             sys.modules.pop(package, None)
         return getattr(import_module(self.__name__), name)
+
+
+def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """A regular expression that is compiled when it is first used.
+
+    For tables of hundreds, of which a start needs none.
+    """
+    return cast("re.Pattern[str]", _LazyPattern(text, flags))
+
+
+class _LazyPattern:
+    """Has what a compiled expression has; each method is looked up once."""
+
+    def __init__(self, text: str, flags: int) -> None:
+        self.pattern = text
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        # The module `re` keeps what it compiled last, so another method costs no more.
+        value = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, value)
+        return value

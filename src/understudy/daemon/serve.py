@@ -37,6 +37,8 @@ from understudy.tools.process_tree import PR_SET_DUMPABLE, prctl
 log = structlog.get_logger()
 
 LISTEN_BACKLOG: Final = 2048
+# Of mallopt(3), in the GNU C library.
+M_ARENA_MAX: Final = -8
 SWITCH_S: Final = 0.001
 TICK_S: Final = 1.0
 OPEN: Final = (
@@ -63,6 +65,7 @@ def serve(settings: Settings) -> int:
     prctl(PR_SET_DUMPABLE, 0)
     # Long bodies and guard scans run in threads: a short interval keeps the event loop responsive.
     sys.setswitchinterval(SWITCH_S)
+    _share_memory()
     try:
         _make_home(settings)
         with _home_lock(settings), _listen(settings) as listener:
@@ -137,6 +140,16 @@ def _build_app(services: Services) -> ASGIApp:
     return app
 
 
+def _share_memory() -> None:
+    """Let all threads allocate from one place: one thread runs at a time, so none waits for it.
+
+    The C library would keep freed memory for each of them.
+    """
+    limit = getattr(ctypes.CDLL(None), "mallopt", None)
+    if limit is not None:
+        limit(M_ARENA_MAX, 1)
+
+
 def _settle_memory() -> None:
     """Take what the start made out of garbage collection: a full one would stop the loop for long.
 
@@ -201,7 +214,7 @@ async def _start(daemon: Daemon) -> None:
         if problem.code == "skill_storage_unavailable":
             raise CannotServe(f"the skills cannot be used: {scrub(str(problem))}") from None
         raise _unusable_database_error(problem) from None
-    except (TimeoutError, *_database_errors()) as problem:
+    except (TimeoutError, sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error) as problem:
         raise _unusable_database_error(problem) from None
 
 
@@ -238,14 +251,9 @@ def _open(settings: Settings) -> Daemon:
                 f"{settings.host} can be reached from outside, so a token is needed: set "
                 "UNDERSTUDY_ADMIN_TOKEN, or bind to 127.0.0.1"
             )
-    except (UnderstudyError, *_database_errors()) as problem:
+    except (UnderstudyError, sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error) as problem:
         raise _unusable_database_error(problem) from None
     return daemon
-
-
-def _database_errors() -> tuple[type[Exception], ...]:
-    """Errors of both databases; only named where one occurs, as that loads the driver."""
-    return sa.exc.SQLAlchemyError, sqlite3.Error, psycopg.Error
 
 
 def _unusable_database_error(problem: BaseException) -> CannotServe:

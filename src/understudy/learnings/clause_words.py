@@ -6,6 +6,7 @@ from enum import StrEnum, auto
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+from understudy.core.lazy import lazy_pattern
 from understudy.learnings.normal_form import HAN_AND_KANA, exact_words, plain
 from understudy.patterns.word_lists import WordLists, read_toml
 
@@ -129,7 +130,7 @@ _DETERMINERS: Final = frozenset(
 )
 _GROUPS: Final = frozenset({"team", "company"})
 _HAVE: Final = frozenset({"have", "has", "had"})
-_PAST: Final = re.compile(r"\w+(?:ed|en|own|ought|one)|to|been")
+_PAST: Final = lazy_pattern(r"\w+(?:ed|en|own|ought|one)|to|been")
 _NOUNS: Final = frozenset({WordClass.CONTENT, WordClass.DROPPED})
 
 
@@ -176,7 +177,7 @@ def known_verb(text: str) -> TaggedWord | None:
     return word if word and word.role in VERBS else None
 
 
-_TIME: Final = re.compile(
+_TIME: Final = lazy_pattern(
     r"\d{1,2}:\d\d|\d{1,2}h|\d{1,2}(?:st|nd|rd|th)|month\d|weekday\d|\d{1,2}-\d{1,2}|(?:周|星期|礼拜)[一二三四五六日天末\d].*|.*[月日号早晚上午下午天点]"
 )
 
@@ -253,21 +254,21 @@ def _han_words() -> re.Pattern[str]:
     }
     nouns = "|".join(sorted(groups))
     rest = "|".join(sorted(known - groups, key=len, reverse=True))
-    return re.compile(
+    return lazy_pattern(
         rf"(?:{verbs})(?=[在到于至用不 \da-z]|\Z)|(?<=[们我队司不])(?:{verbs})"
         rf"|(?<![{HAN_AND_KANA}])(?:{nouns})|(?<=[们的请不])(?:{nouns})|{rest}"
     )
 
 
-_VIETNAMESE: Final = re.compile(
+_VIETNAMESE: Final = lazy_pattern(
     r"[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉĩịọỏốồổỗộớờởỡợụủũứừửữựỳỵỷỹ]|\b(?:là|có|và|của)\b"
 )
-_ACCENTED: Final = re.compile(r"\b\w*[àáâãèéêìíòóôõùúý]\w*")
+_ACCENTED: Final = lazy_pattern(r"\b\w*[àáâãèéêìíòóôõùúý]\w*")
 # Marks a Vietnamese phrase of ASCII letters in the lists.
 _VIETNAMESE_MARK: Final = "vi:"
-_HAN: Final = re.compile(rf"[{HAN_AND_KANA}]")
-_NUMBER: Final = re.compile(r"[-+$€£¥]?\d[\d.,:/-]*[%°]?|[$€£¥]\d[\d.]*")
-NUMERIC: Final = re.compile(r"[-+$€£¥]?\d[\d.,:/×-]*[^\W\d]{0,5}[%°$€]?")
+_HAN: Final = lazy_pattern(rf"[{HAN_AND_KANA}]")
+_NUMBER: Final = lazy_pattern(r"[-+$€£¥]?\d[\d.,:/-]*[%°]?|[$€£¥]\d[\d.]*")
+NUMERIC: Final = lazy_pattern(r"[-+$€£¥]?\d[\d.,:/×-]*[^\W\d]{0,5}[%°$€]?")
 _NUMBERS: Final = LISTS.pairs("numbers.values")
 _MONTHS: Final = "|".join(LISTS.pairs("numbers.months"))
 _WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -283,7 +284,7 @@ _REPORT: Final = (
     r"|(?:我们|大家)?(?:已经?)?(?:决定|商定|约定)了?,?|(?:请)?(?:注意|记住)[:,]?)(?= |[\u3400-\u9fff])"
 )
 # A day of the week in Chinese.
-HAN_DAY: Final = re.compile(r"每?周[一二三四五六日]")
+HAN_DAY: Final = lazy_pattern(r"每?周[一二三四五六日]")
 _HAN_DIGITS: Final = "零一二三四五六七八九"
 
 
@@ -327,53 +328,53 @@ _HAN_NAME: Final = (
 _ANY_HAN_NAME: Final = r"[^\Wa-z了他她它你您人车卖递来去吃醒停喊过着不的]{2,4}"
 # Spellings of one thing, in this order.
 _SPELLINGS: Final = (
-    (re.compile(r"\b(?:the |our )?(?:team|company|user)['’]s\b"), lambda _: "our"),
-    (re.compile(_REPORT), lambda _: ""),
-    (re.compile(r"\b(?:stop(?:s|ped)?|quit|gave up|ceased) using\b"), lambda _: "not use"),
-    (re.compile(r"\b(?:stop(?:s|ped)?|quit|gave up|ceased) (?=\w+ing\b)"), lambda _: "not "),
-    (re.compile(rf"\b(?:on )?(?:every|each) (?={_WEEKDAY})"), lambda _: "on "),
-    (re.compile(r"每(?=(?:周|星期|礼拜)[一二三四五六日天])"), lambda _: ""),
-    (re.compile(r"\b(?:(?:vào )?(?:mỗi|hằng|hàng)|vào các ngày) (?=thứ (?:hai|ba|tư|năm|sáu|bảy)\b|chủ nhật\b)"), lambda _: "vào "),
-    (re.compile(r"(?<=\bthứ (?:ba|tư)) h[àằ]ng tuần\b|(?<=\bthứ (?:hai|năm|sáu|bảy)) h[àằ]ng tuần\b|(?<=\bchủ nhật) h[àằ]ng tuần\b"), lambda _: ""),
-    (re.compile(r"\bthứ (hai|ba|tư|năm|sáu|bảy)\b|\bchủ nhật\b"), _weekday),
-    (re.compile(r"\b(ca|wo)n['’]t\b"), lambda it: "cannot" if it[1] == "ca" else "will not"),
-    (re.compile(r"n['’]t\b"), lambda _: " not"),
-    (re.compile(r"(?<=\b(?:it|he))['’]s\b|(?<=\b(?:that|what))['’]s\b"), lambda _: " is"),
-    (re.compile(r"['’](?:s|ll|ve|d)\b|(?<=s)['’](?= )"), lambda _: ""),
-    (re.compile(r"['’](?:re|m)\b"), lambda _: " are"),
-    (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), lambda _: ""),
+    (lazy_pattern(r"\b(?:the |our )?(?:team|company|user)['’]s\b"), lambda _: "our"),
+    (lazy_pattern(_REPORT), lambda _: ""),
+    (lazy_pattern(r"\b(?:stop(?:s|ped)?|quit|gave up|ceased) using\b"), lambda _: "not use"),
+    (lazy_pattern(r"\b(?:stop(?:s|ped)?|quit|gave up|ceased) (?=\w+ing\b)"), lambda _: "not "),
+    (lazy_pattern(rf"\b(?:on )?(?:every|each) (?={_WEEKDAY})"), lambda _: "on "),
+    (lazy_pattern(r"每(?=(?:周|星期|礼拜)[一二三四五六日天])"), lambda _: ""),
+    (lazy_pattern(r"\b(?:(?:vào )?(?:mỗi|hằng|hàng)|vào các ngày) (?=thứ (?:hai|ba|tư|năm|sáu|bảy)\b|chủ nhật\b)"), lambda _: "vào "),
+    (lazy_pattern(r"(?<=\bthứ (?:ba|tư)) h[àằ]ng tuần\b|(?<=\bthứ (?:hai|năm|sáu|bảy)) h[àằ]ng tuần\b|(?<=\bchủ nhật) h[àằ]ng tuần\b"), lambda _: ""),
+    (lazy_pattern(r"\bthứ (hai|ba|tư|năm|sáu|bảy)\b|\bchủ nhật\b"), _weekday),
+    (lazy_pattern(r"\b(ca|wo)n['’]t\b"), lambda it: "cannot" if it[1] == "ca" else "will not"),
+    (lazy_pattern(r"n['’]t\b"), lambda _: " not"),
+    (lazy_pattern(r"(?<=\b(?:it|he))['’]s\b|(?<=\b(?:that|what))['’]s\b"), lambda _: " is"),
+    (lazy_pattern(r"['’](?:s|ll|ve|d)\b|(?<=s)['’](?= )"), lambda _: ""),
+    (lazy_pattern(r"['’](?:re|m)\b"), lambda _: " are"),
+    (lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))"), lambda _: ""),
     # An article before somebody or something.
-    (re.compile(r"\A(?:(?:(?:我们?|咱们)(?:的|有)?)?一|有一?)[个位名](?=[^\W\d月小星人])"), lambda _: ""),
-    (re.compile(r"\A(?:có )?một (?=(?:người|khách|đồng|bạn|anh|chị|cô|em|học|nhân|nhà|máy|dự|sprint)\b)"), lambda _: ""),
-    (re.compile(r"[零一二两三四五六七八九十]{1,4}(?=[个名位次天周年月日号点分秒小人条台份节件种块级页遍轮])|(?<=点)[一二三四五六七八九十]{1,3}(?![一二三四五六七八九十])"), _han_number),
-    (re.compile(rf"\b(?:as of|effective|starting|beginning) {_SINCE}"), lambda _: ""),
-    (re.compile(rf"\A(?:from|since) {_SINCE}"), lambda _: ""),
-    (re.compile(r"\A(?:(?:kể|bắt đầu) )?từ (?:tháng|tuần|năm|quý|ngày|hôm|thứ|mai|đầu)(?: \d+| tới| sau| này| nay| hai| ba| tư| năm| tháng| tuần){0,3},? ?"), lambda _: ""),
-    (re.compile(r"[从自][^,。\s]{1,8}?(?:起|开始),?"), lambda _: ""),
-    (re.compile(r"(?<=\b(?:in|of|by) )may\b|(?<=\b(?:this|next|last) )may\b|(?<=\b(?:since|until) )may\b"), lambda _: "month5"),
-    (re.compile(rf"\b(?P<month>{_MONTHS})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"), _date),
-    (re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTHS})\b"), _date),
-    (re.compile(r"(?P<month>\d{1,2}) ?月 ?(?P<day>\d{1,2}) ?[日号]"), _date),
-    (re.compile(r"\b(?:ngày )?(?P<day>\d{1,2}) tháng (?P<month>\d{1,2})\b"), _date),
-    (re.compile(r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>am|pm|a\.m\.?|p\.m\.?)(?!\w)"), _clock),
-    (re.compile(r"\b(?P<hour>\d{1,2})(?: giờ |h| giờ)(?P<minute>\d\d|rưỡi)(?P<half> )?\b"), _clock),
-    (re.compile(r"\b(?P<hour>\d{1,2}) ?giờ (?P<minute>\d\d)?(?P<half>sáng|chiều|tối)\b"), _clock),
-    (re.compile(r"(?P<half>早上|上午|下午|晚上)?(?P<hour>\d{1,2})点(?P<minute>半|\d\d)?分?"), _clock),
-    (re.compile(r"\b0(?=\d:\d\d\b)"), lambda _: ""),
-    (re.compile(r"(?:\b(?:from|từ) |从)?(\d{1,2}:\d\d) ?(?:to|until|till|đến|[–—-]|到|至) ?(\d{1,2}:\d\d)"), lambda it: f"{it[1]}-{it[2]}"),
-    (re.compile(r"(?<=\b(?:are) )from (\d{1,2}) (?:to|until) (\d{1,2})\b|\b(\d{1,2}) ?[–—] ?(\d{1,2})\b"), lambda it: f"{it[1] or it[3]}-{it[2] or it[4]}"),
-    (re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])(?![个次会年])"), lambda it: f" 周{it[1].replace('天', '日')} "),
+    (lazy_pattern(r"\A(?:(?:(?:我们?|咱们)(?:的|有)?)?一|有一?)[个位名](?=[^\W\d月小星人])"), lambda _: ""),
+    (lazy_pattern(r"\A(?:có )?một (?=(?:người|khách|đồng|bạn|anh|chị|cô|em|học|nhân|nhà|máy|dự|sprint)\b)"), lambda _: ""),
+    (lazy_pattern(r"[零一二两三四五六七八九十]{1,4}(?=[个名位次天周年月日号点分秒小人条台份节件种块级页遍轮])|(?<=点)[一二三四五六七八九十]{1,3}(?![一二三四五六七八九十])"), _han_number),
+    (lazy_pattern(rf"\b(?:as of|effective|starting|beginning) {_SINCE}"), lambda _: ""),
+    (lazy_pattern(rf"\A(?:from|since) {_SINCE}"), lambda _: ""),
+    (lazy_pattern(r"\A(?:(?:kể|bắt đầu) )?từ (?:tháng|tuần|năm|quý|ngày|hôm|thứ|mai|đầu)(?: \d+| tới| sau| này| nay| hai| ba| tư| năm| tháng| tuần){0,3},? ?"), lambda _: ""),
+    (lazy_pattern(r"[从自][^,。\s]{1,8}?(?:起|开始),?"), lambda _: ""),
+    (lazy_pattern(r"(?<=\b(?:in|of|by) )may\b|(?<=\b(?:this|next|last) )may\b|(?<=\b(?:since|until) )may\b"), lambda _: "month5"),
+    (lazy_pattern(rf"\b(?P<month>{_MONTHS})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"), _date),
+    (lazy_pattern(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTHS})\b"), _date),
+    (lazy_pattern(r"(?P<month>\d{1,2}) ?月 ?(?P<day>\d{1,2}) ?[日号]"), _date),
+    (lazy_pattern(r"\b(?:ngày )?(?P<day>\d{1,2}) tháng (?P<month>\d{1,2})\b"), _date),
+    (lazy_pattern(r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>am|pm|a\.m\.?|p\.m\.?)(?!\w)"), _clock),
+    (lazy_pattern(r"\b(?P<hour>\d{1,2})(?: giờ |h| giờ)(?P<minute>\d\d|rưỡi)(?P<half> )?\b"), _clock),
+    (lazy_pattern(r"\b(?P<hour>\d{1,2}) ?giờ (?P<minute>\d\d)?(?P<half>sáng|chiều|tối)\b"), _clock),
+    (lazy_pattern(r"(?P<half>早上|上午|下午|晚上)?(?P<hour>\d{1,2})点(?P<minute>半|\d\d)?分?"), _clock),
+    (lazy_pattern(r"\b0(?=\d:\d\d\b)"), lambda _: ""),
+    (lazy_pattern(r"(?:\b(?:from|từ) |从)?(\d{1,2}:\d\d) ?(?:to|until|till|đến|[–—-]|到|至) ?(\d{1,2}:\d\d)"), lambda it: f"{it[1]}-{it[2]}"),
+    (lazy_pattern(r"(?<=\b(?:are) )from (\d{1,2}) (?:to|until) (\d{1,2})\b|\b(\d{1,2}) ?[–—] ?(\d{1,2})\b"), lambda it: f"{it[1] or it[3]}-{it[2] or it[4]}"),
+    (lazy_pattern(r"(?:周|星期|礼拜)([一二三四五六日天])(?![个次会年])"), lambda it: f" 周{it[1].replace('天', '日')} "),
     # A place in Chinese has a particle behind its name.
-    (re.compile(r"(?<=[a-z\d]) ?[上里中内](?![海午面部文])"), lambda _: " "),
-    (re.compile(r"\b(?:is|are|am) using\b"), lambda _: "use"),
+    (lazy_pattern(r"(?<=[a-z\d]) ?[上里中内](?![海午面部文])"), lambda _: " "),
+    (lazy_pattern(r"\b(?:is|are|am) using\b"), lambda _: "use"),
     # Tense of `be`.
-    (re.compile(r"\b(?:(?:will|shall|should|must|would) (?:now )?be|(?:is|are) going to be|ha(?:s|ve|d) been|was|were)\b"), lambda _: "is"),
-    (re.compile(r"\b(?:sẽ|đã|đang|vẫn|hiện|vốn|hiện tại|bây giờ) là\b"), lambda _: "là"),
-    (re.compile(r"(?<![作成以称认因变改转调定设名华行人视分列划])为(?![了什何止])"), lambda _: "是"),
-    (re.compile("名称"), lambda _: "名字"),
-    (re.compile(r"是(?:必须|必需|必要)的"), lambda _: "是强制的"),
-    (re.compile(r"(?:将|会|将会|现在|目前|仍|应该|必须)是"), lambda _: "是"),
-    (re.compile(r"\b(is|are) (?:switched |turned )?(on|off)\Z"), lambda it: f"{it[1]} {'enabled' if it[2] == 'on' else 'disabled'}"),
+    (lazy_pattern(r"\b(?:(?:will|shall|should|must|would) (?:now )?be|(?:is|are) going to be|ha(?:s|ve|d) been|was|were)\b"), lambda _: "is"),
+    (lazy_pattern(r"\b(?:sẽ|đã|đang|vẫn|hiện|vốn|hiện tại|bây giờ) là\b"), lambda _: "là"),
+    (lazy_pattern(r"(?<![作成以称认因变改转调定设名华行人视分列划])为(?![了什何止])"), lambda _: "是"),
+    (lazy_pattern("名称"), lambda _: "名字"),
+    (lazy_pattern(r"是(?:必须|必需|必要)的"), lambda _: "是强制的"),
+    (lazy_pattern(r"(?:将|会|将会|现在|目前|仍|应该|必须)是"), lambda _: "是"),
+    (lazy_pattern(r"\b(is|are) (?:switched |turned )?(on|off)\Z"), lambda it: f"{it[1]} {'enabled' if it[2] == 'on' else 'disabled'}"),
 )  # fmt: skip
 
 
@@ -388,15 +389,15 @@ def _action_spellings() -> tuple[tuple[re.Pattern[str], str], ...]:
     how = "(?:on|at|in|with|via|using|through|from|every|before|after|daily|weekly|monthly|hourly|quarterly|nightly) "
     return (
         (
-            re.compile(
+            lazy_pattern(
                 rf"\A(?:(?:all|our) )*(?:(?P<first>(?!the|this|that|an?\b)\w+) )??(?P<noun>{english})s?(?: of (?:the |our )?(?P<second>\w+))? "
                 rf"(?:is (?={when})|are (?={when})|(?:is|are) (?=(?:with|via) )|runs? (?={when})"
                 rf"|(?:happens?|occurs?|takes? place|(?:is|are) (?:done|made|performed|carried out|scheduled)) (?={how}))"
             ),
             "we {verb} ",
         ),
-        (re.compile(rf"\A(?:chúng tôi |nhóm )?(?:việc|lịch|quá trình|công việc) (?P<noun>{accented}) (?:diễn ra|chạy|được (?:thực hiện|tiến hành|làm)|là)? ?(?=(?:vào|lúc|bằng|với|ở|trên|weekday) ?)"), "chúng tôi {verb} "),
-        (re.compile(rf"\A(?P<noun>{han})(?:工作|任务)?(?:是?在|于|是)(?P<when> ?(?:周|\d|每|凌晨|早上|上午|下午|晚上|月).*?)(?:进行|举行|执行|运行)?\Z"), "我们在{when}{verb}"),
+        (lazy_pattern(rf"\A(?:chúng tôi |nhóm )?(?:việc|lịch|quá trình|công việc) (?P<noun>{accented}) (?:diễn ra|chạy|được (?:thực hiện|tiến hành|làm)|là)? ?(?=(?:vào|lúc|bằng|với|ở|trên|weekday) ?)"), "chúng tôi {verb} "),
+        (lazy_pattern(rf"\A(?P<noun>{han})(?:工作|任务)?(?:是?在|于|是)(?P<when> ?(?:周|\d|每|凌晨|早上|上午|下午|晚上|月).*?)(?:进行|举行|执行|运行)?\Z"), "我们在{when}{verb}"),
     )  # fmt: skip
 
 
@@ -430,23 +431,23 @@ def _as_action(line: str) -> str:
 
 # Wordings of one thing, once times and actions are spelled.
 _WORDINGS: Final = (
-    (re.compile(rf"\A(?:we|i) hold (?:the |our )?((?:\w+ ){{1,3}})(?=(?:on|at) (?:\d|{_WEEKDAY}))"), lambda it: f"{it[1]}is "),
+    (lazy_pattern(rf"\A(?:we|i) hold (?:the |our )?((?:\w+ ){{1,3}})(?=(?:on|at) (?:\d|{_WEEKDAY}))"), lambda it: f"{it[1]}is "),
     # An event is where and when it takes place.
-    (re.compile(r"(?<=\w )(?:takes? place|took place|happen(?:s|ed)?|occur(?:s|red)?|(?:is|are) held|is scheduled) (?=(?:on|at|in) )"), lambda _: "is "),
-    (re.compile(r"\b(?:is|are) scheduled for "), lambda _: "is on "),
+    (lazy_pattern(r"(?<=\w )(?:takes? place|took place|happen(?:s|ed)?|occur(?:s|red)?|(?:is|are) held|is scheduled) (?=(?:on|at|in) )"), lambda _: "is "),
+    (lazy_pattern(r"\b(?:is|are) scheduled for "), lambda _: "is on "),
     # Where the speaker lives, and by which name.
-    (re.compile(r"\A我们?家(?:住)?(?=在)"), lambda _: "我住"),
-    (re.compile(r"\Anhà (?:tôi|mình|em|chúng tôi) (?=ở|tại)"), lambda _: "tôi sống "),
-    (re.compile(rf"\A(?:(?:please|just|everyone|everybody|people|they|hey|(?:my )?friends|you (?:can|may|should|could)),? )*calls? me {_NO_NAME}(?=[^\W\d]\S*(?: \S+)?\Z)"), lambda _: "my nickname is "),
-    (re.compile(rf"\Ai (?:am|are|is) (?:called|named) {_NO_NAME}(?=[^\W\d]\S*(?: \S+)?\Z)"), lambda _: "my name is "),
-    (re.compile(r"\A(?:(?:hãy|cứ|xin|vui lòng|làm ơn|bạn|có thể|mọi người|thường|hay) )*gọi (?:tôi|mình|em|tớ) (?:là|bằng tên) "), lambda _: "biệt danh của tôi là "),
-    (re.compile(r"\A(?:tôi|mình|em|tớ) (?:có )?tên(?: gọi)?(?: là)? (?=\w)"), lambda _: "tên tôi là "),
-    (re.compile(rf"\A(?:请|你|您|可以|大家|都|就)*叫我 ?(?P<name>{_HAN_NAME})(?:吧|就行|就好|就可以)?\Z"), lambda it: f"我的昵称是{it['name']}"),
-    (re.compile(rf"\A我名?叫[做作]? ?(?P<name>{_HAN_NAME}|{_ANY_HAN_NAME})\Z"), lambda it: f"我的名字是{it['name']}"),
+    (lazy_pattern(r"\A我们?家(?:住)?(?=在)"), lambda _: "我住"),
+    (lazy_pattern(r"\Anhà (?:tôi|mình|em|chúng tôi) (?=ở|tại)"), lambda _: "tôi sống "),
+    (lazy_pattern(rf"\A(?:(?:please|just|everyone|everybody|people|they|hey|(?:my )?friends|you (?:can|may|should|could)),? )*calls? me {_NO_NAME}(?=[^\W\d]\S*(?: \S+)?\Z)"), lambda _: "my nickname is "),
+    (lazy_pattern(rf"\Ai (?:am|are|is) (?:called|named) {_NO_NAME}(?=[^\W\d]\S*(?: \S+)?\Z)"), lambda _: "my name is "),
+    (lazy_pattern(r"\A(?:(?:hãy|cứ|xin|vui lòng|làm ơn|bạn|có thể|mọi người|thường|hay) )*gọi (?:tôi|mình|em|tớ) (?:là|bằng tên) "), lambda _: "biệt danh của tôi là "),
+    (lazy_pattern(r"\A(?:tôi|mình|em|tớ) (?:có )?tên(?: gọi)?(?: là)? (?=\w)"), lambda _: "tên tôi là "),
+    (lazy_pattern(rf"\A(?:请|你|您|可以|大家|都|就)*叫我 ?(?P<name>{_HAN_NAME})(?:吧|就行|就好|就可以)?\Z"), lambda it: f"我的昵称是{it['name']}"),
+    (lazy_pattern(rf"\A我名?叫[做作]? ?(?P<name>{_HAN_NAME}|{_ANY_HAN_NAME})\Z"), lambda it: f"我的名字是{it['name']}"),
     # What is preferred to another.
-    (re.compile(r"\b(prefers?|like|likes) ((?:\S+ ){1,3})(?:over|more than) (?=\S)"), lambda it: f"{it[1]} {it[2]}rather than "),
-    (re.compile(r"\b(prefers?) ((?!to )(?:\S+ ){1,2})to (?=\S+(?: \S+)?\Z)"), lambda it: f"{it[1]} {it[2]}rather than "),
-    (re.compile(r"\b(thích|chuộng) ((?:\S+ ){1,3})hơn (?!là )(?=\S)"), lambda it: f"{it[1]} {it[2]}thay vì "),
+    (lazy_pattern(r"\b(prefers?|like|likes) ((?:\S+ ){1,3})(?:over|more than) (?=\S)"), lambda it: f"{it[1]} {it[2]}rather than "),
+    (lazy_pattern(r"\b(prefers?) ((?!to )(?:\S+ ){1,2})to (?=\S+(?: \S+)?\Z)"), lambda it: f"{it[1]} {it[2]}rather than "),
+    (lazy_pattern(r"\b(thích|chuộng) ((?:\S+ ){1,3})hơn (?!là )(?=\S)"), lambda it: f"{it[1]} {it[2]}thay vì "),
 )  # fmt: skip
 
 

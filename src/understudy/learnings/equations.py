@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from understudy.core.lazy import lazy_pattern
 from understudy.learnings.normal_form import HAN_AND_KANA, unmasked, words
 
 MIN_SUBJECT: Final = 3
 MIN_VALUE: Final = 2
-_ARTICLE: Final = re.compile(r"\A(?:the|le|la|les|l) ")
+_ARTICLE: Final = lazy_pattern(r"\A(?:the|le|la|les|l) ")
 # Pronouns and articles, which are no subject by themselves.
 POINTERS: Final = frozenset(
     {
@@ -22,15 +23,15 @@ POINTERS: Final = frozenset(
     }
 )  # fmt: skip
 # Conditional clauses: the text after one is no subject.
-CONDITION: Final = re.compile(
+CONDITION: Final = lazy_pattern(
     r"(?:if|when|whenever|while|unless|until|because|although|though|whether|si|quand|lorsque|nếu|khi|vì)\b"
     r"|如果|假如|只要|除非|因为|虽然|当"
 )
 # Plural endings of the last word of a subject; the first match counts.
 _PLURALS: Final = (
-    (re.compile(r"(?<=..)ies\Z"), "y"),
-    (re.compile(r"(?<=ss|[sc]h)es\Z|(?<=.x)es\Z"), ""),
-    (re.compile(r"(?<=..[^siu])s\Z"), ""),
+    (lazy_pattern(r"(?<=..)ies\Z"), "y"),
+    (lazy_pattern(r"(?<=ss|[sc]h)es\Z|(?<=.x)es\Z"), ""),
+    (lazy_pattern(r"(?<=..[^siu])s\Z"), ""),
 )
 _IRREGULAR: Final = {
     "goes": "go",
@@ -48,19 +49,21 @@ _GLUED_EQUALS: Final = (
     r"(?:^|(?<= ))[^\W_][\w.'’-]*(?P<sign>=)[-+$€£¥]?[^\W_][\w.'’,;!?%°$€£¥₫+#-]*(?= |$)"
 )
 # Headers of mails and requests, which are labels and no subjects.
-_HEADERS: Final = re.compile(
+_HEADERS: Final = lazy_pattern(
     r"(?:x|content|accept|sec|if|proxy|list|access-control)-[\w-]+|from|to|cc|bcc|subject|date|sent"
     r"|re|fw|fwd|reply-to|return-path|received|message-id|in-reply-to|mime-version|user-agent"
     r"|https?|ftp|mailto|urn|arn|def\b.*|lambda\b.*|elif\b.*"
 )
 # Asides in brackets, quotations and code, innermost first.
-_ASIDE: Final = re.compile(
+_ASIDE: Final = lazy_pattern(
     r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|`[^`]*`|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|「[^「」]*」|『[^『』]*』"
 )
 _ASIDE_DEPTH: Final = 3
 # Replaces each character of an aside, so that offsets stay.
 _HIDDEN: Final = "\0"
-_WRAPPED: Final = re.compile(r"\([^()]*\)|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|「[^「」]*」|\*\*[^*]*\*\*")
+_WRAPPED: Final = lazy_pattern(
+    r"\([^()]*\)|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|「[^「」]*」|\*\*[^*]*\*\*"
+)
 
 
 def subject_of(before: str, *, least: int = MIN_SUBJECT) -> str | None:
@@ -113,7 +116,7 @@ class Delimiter:
 def _word(word: str, *, unless_after: str = "") -> Delimiter:
     """A word between blanks as a delimiter, except after the words in `unless_after`."""
     before = "".join(rf"(?<!\b{other})" for other in unless_after.split())
-    return Delimiter(patterns=(re.compile(rf"{before} {word} "),))
+    return Delimiter(patterns=(lazy_pattern(rf"{before} {word} "),))
 
 
 # In order of precedence; the first occurrence of each counts.
@@ -123,20 +126,20 @@ DELIMITERS: Final = (
     _word("est"),
     _word("sont"),
     _word("là", unless_after="nghĩa tức hay hoặc nhất"),
-    Delimiter(patterns=(re.compile(r"(?<![但还還可要于於总總凡若或只倒而既不])[就都也正]?是(?![否的])"),)),
+    Delimiter(patterns=(lazy_pattern(r"(?<![但还還可要于於总總凡若或只倒而既不])[就都也正]?是(?![否的])"),)),
     Delimiter(
         patterns=(
-            re.compile(r"(?<= )=(?= )|(?<=[^\W_])=(?= )|(?<= )=(?=[^\W_])"),
-            re.compile(_GLUED_EQUALS),
-            re.compile(rf"(?<=[{HAN_AND_KANA}])=(?=[^\s=])"),
+            lazy_pattern(r"(?<= )=(?= )|(?<=[^\W_])=(?= )|(?<= )=(?=[^\W_])"),
+            lazy_pattern(_GLUED_EQUALS),
+            lazy_pattern(rf"(?<=[{HAN_AND_KANA}])=(?=[^\s=])"),
         ),
     ),
     Delimiter(
         patterns=(
             # Not a colon between numbers, such as a time.
-            re.compile(r"(?!(?<=\d): \d)(?!(?<=\d ): \d)(?<!:):(?= )"),
-            re.compile(_GLUED_COLON),
-            re.compile(rf"(?<=[{HAN_AND_KANA}]):(?=\w)|(?<=\w):(?=[{HAN_AND_KANA}])"),
+            lazy_pattern(r"(?!(?<=\d): \d)(?!(?<=\d ): \d)(?<!:):(?= )"),
+            lazy_pattern(_GLUED_COLON),
+            lazy_pattern(rf"(?<=[{HAN_AND_KANA}]):(?=\w)|(?<=\w):(?=[{HAN_AND_KANA}])"),
         ),
         no_subject=_HEADERS,
     ),

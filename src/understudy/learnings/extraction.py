@@ -1,11 +1,11 @@
 """Statements found in a completed run: those with a label, and those that a model finds."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from understudy.core.lazy import lazy_pattern
 from understudy.learnings.capture_settings import (
     MAX_CANDIDATES_PER_RUN,
     ModelChoice,
@@ -52,11 +52,11 @@ AUTOMATIC: Final = frozenset(
 )
 # A single word states nothing.
 LEAST_TERMS: Final = 2
-_COMMAND: Final = re.compile(r"\s{0,16}/[a-z][\w-]{0,63}(?=\s|$)")
+_COMMAND: Final = lazy_pattern(r"\s{0,16}/[a-z][\w-]{0,63}(?=\s|$)")
 # A model's statement that differs by at most so many words from a labelled one is a repetition.
 MAX_MORE_WORDS: Final = 3
-_TERM: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+")
-_DENIES: Final = re.compile(
+_TERM: Final = lazy_pattern(rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+")
+_DENIES: Final = lazy_pattern(
     r"\b(?:no|not|never|without|nor|t|except|không|chưa|đừng|chẳng)\b|[\d不没沒未别別无無非]"
 )
 

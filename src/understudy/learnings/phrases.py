@@ -4,14 +4,15 @@ import re
 from functools import cache
 from typing import Final
 
+from understudy.core.lazy import lazy_pattern
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.patterns.word_lists import WordLists
 
 WORDS: Final = WordLists("understudy.learnings", "labels.toml")
 # How much of a text is read for its first words, before a label for its clause.
 MAX_LEAD_CHARS: Final = 240
-HAN: Final = re.compile(f"[{HAN_AND_KANA}]")
-_HAN_OR_WORD: Final = re.compile(
+HAN: Final = lazy_pattern(f"[{HAN_AND_KANA}]")
+_HAN_OR_WORD: Final = lazy_pattern(
     rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+(?:['’/.-][^\W{HAN_AND_KANA}]+)*+"
 )
 
@@ -37,4 +38,4 @@ def phrases(name: str) -> re.Pattern[str]:
     longest_first = sorted(WORDS(name), key=len, reverse=True)
     spaced = "|".join(re.escape(it) for it in longest_first if not HAN.match(it))
     unspaced = "|".join(re.escape(it) for it in longest_first if HAN.match(it))
-    return re.compile(rf"(?<![\w'’])(?:{spaced})(?![\w])|{unspaced}")
+    return lazy_pattern(rf"(?<![\w'’])(?:{spaced})(?![\w])|{unspaced}")

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 from understudy.core.invisible_characters import is_unseen
+from understudy.core.lazy import lazy_pattern
 from understudy.learnings.model import MAX_CONTENT_CHARS
 from understudy.learnings.secret_assignments import (
     UNSPACED_FROM,
@@ -31,7 +32,7 @@ _KEY: Final = (
     r"(?<![a-z0-9])(?:(?:api|app|access|secret|private|signing|auth|master|encryption)[ _-]?key"
     r"|(?:api|access|auth|bearer|refresh|bot)[ _-]?token|client[ _-]?secret)(?![a-z0-9])"
 )
-_LOGIN: Final = re.compile(
+_LOGIN: Final = lazy_pattern(
     r"(?i)(?<![a-z0-9])(?:log-?in|log-?on|sign-?in|credentials?|creds?)(?![a-z0-9])"
 )
 # Prefilter: every text that names a password, a key or a login contains one of these.
@@ -39,40 +40,40 @@ _CUES: Final = ("pass", "pw", "pswd", "mdp", "key", "token", "secret", "log", "s
 _VALUE: Final = r"[\"'`“「]?(?P<value>[!#-&+-Z^_a-z|~]{5,200})"
 
 # `passwd hunter22 for root`
-_BESIDE: Final = re.compile(rf"\s{{0,3}}{_VALUE}")
+_BESIDE: Final = lazy_pattern(rf"\s{{0,3}}{_VALUE}")
 # `use hunter22 as the password`
-_BEFORE: Final = re.compile(
+_BEFORE: Final = lazy_pattern(
     rf"(?i)(?<![\w.@/-]){_VALUE}[\"'`”」]?\s(?:as|is|was|est|ist|als|comme|como|là)\s"
     r"(?:(?:the|my|our|your|its|his|her|their|a|le|la|mon|das|mein)\s)?(?:[\w.'’-]{1,24}\s){0,3}\Z"
 )
 # The name is not part of a longer noun, as in `the password policy`.
-_NO_MORE: Final = re.compile(
+_NO_MORE: Final = lazy_pattern(
     r"\W{0,3}(?:\Z|\n|(?<=[.,;!?)])\s|\s(?:for|of|to|on|in|at|and|when|pour|für)\b)"
 )
 # `the login is admin:hunter22`
-_PAIR: Final = re.compile(
+_PAIR: Final = lazy_pattern(
     r"(?i)[^.:=\n]{0,40}?(?:\s(?:is|are|was|were|with)\s|\s?[:=]\s?)[\"'`“]?"
     rf"(?:[\w.@+-]{{1,64}}(?::|\s?/\s)|(?:admin|root|user|guest|demo|[\w.+-]{{1,64}}@[\w.-]{{1,64}})/){_VALUE}"
 )
 # `it is 7f3a…`, after the name of a secret.
-_IT: Final = re.compile(
+_IT: Final = lazy_pattern(
     r"(?i)(?<![\w'’])(?:(?:it|this|that|(?:the|its|whose)\svalue)(?:\s(?:is|was|reads|equals)\s|['’]s\s|\s?[:=]\s?)"
     rf"|c['’]est\s|nó là\s|它是){_VALUE}"
 )
 # Measures, numbered parts, header names, and compound adjectives.
-_ORDINARY: Final = re.compile(
+_ORDINARY: Final = lazy_pattern(
     r"(?i)\d{1,4}-?(?:days?|weeks?|months?|years?|hours?|min(?:ute)?s?|char(?:acter)?s?|bits?|bytes?|times|digits?)"
     r"|(?:reset|policy|field|form|page|step|rule|test|version|phase|option|section|chapter|table|figure|input|user|host|port)"
     r"[-_]?\d{1,4}|x-[\w-]+|[\w-]+-(?:based|backed|only|style|like|compatible|ready|bound|specific)"
 )
 Holds = Callable[[str], bool]
-_PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY")
+_PRIVATE_KEY: Final = lazy_pattern(r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY")
 # `p.a.s.s.w.o.r.d`, `k-e-y`: single characters with the same separator between them.
-_SPELLED_OUT: Final = re.compile(
+_SPELLED_OUT: Final = lazy_pattern(
     r"(?<![\w.·*/|-])[^\W\d_](?P<gap>[.·*/|_-]|[ \u00a0]{1,2})[^\W\d_](?:(?P=gap)[^\W_]){2,}(?!\w)"
 )
 _CUE_CHARS: Final = 56
-_SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。\n]")
+_SENTENCE_END: Final = lazy_pattern(r"[.!?](?=\s)|[。\n]")
 
 
 def has_told_secret(text: str) -> bool:
@@ -91,7 +92,7 @@ def _name() -> re.Pattern[str]:
     unspaced = "|".join(it for it in abroad if it[0] >= UNSPACED_FROM)
     names = rf"pass(?:word|wd|phrase|code)|pwd|pw|pswd|mdp|{spaced}"
     password = rf"(?<![a-z0-9])(?:{names})(?![a-z0-9])|{unspaced}"
-    return re.compile(rf"(?i)(?P<password>{password})|{_KEY}")
+    return lazy_pattern(rf"(?i)(?P<password>{password})|{_KEY}")
 
 
 def _is_beside_a_name(text: str) -> bool:
@@ -202,10 +203,10 @@ def _check(book: RuleBook, entry: Mapping[str, Any]) -> SecretCheck:
 
 def _mark(book: RuleBook, entry: Mapping[str, Any]) -> Holds:
     """A check for a pattern, or for a pattern near another one."""
-    mark = re.compile(book.regex(entry["pattern"]))
+    mark = lazy_pattern(book.regex(entry["pattern"]))
     if "beside" not in entry:
         return lambda text: mark.search(text) is not None
-    beside = re.compile(book.regex(entry["beside"]))
+    beside = lazy_pattern(book.regex(entry["beside"]))
     return lambda text: any(
         beside.search(_sentence_before(text, found.start())) for found in mark.finditer(text)
     )

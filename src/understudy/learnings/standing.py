@@ -9,6 +9,7 @@ import unicodedata
 from functools import cache
 from typing import Final
 
+from understudy.core.lazy import lazy_pattern
 from understudy.learnings.model import SEMANTIC_KINDS, Applies, Kind
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.patterns.word_lists import WordLists
@@ -62,16 +63,16 @@ CLASSES: Final = {
     "address": "S",
     "other": "x",
 }
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+(?:['\u2019;-][^\W_{HAN_AND_KANA}]+)*+"
 )
-_SENTENCE_END: Final = re.compile(r"[.!?](?=\s|$)|[\n\u3002\uff01\uff1f]")
-_CLAUSE_END: Final = re.compile(r"[,;:\uff0c\uff1b\uff1a\u3001()\u2014\u2013](?!\d)|\s-\s")
+_SENTENCE_END: Final = lazy_pattern(r"[.!?](?=\s|$)|[\n\u3002\uff01\uff1f]")
+_CLAUSE_END: Final = lazy_pattern(r"[,;:\uff0c\uff1b\uff1a\u3001()\u2014\u2013](?!\d)|\s-\s")
 # Words that may stand before an instruction, or between its parts.
 _LEAD: Final = r"^[PUQcKnMgfk]*"
 # Who is told to do what: the agent, by an imperative or by name.
 _INSTRUCTIONS: Final = tuple(
-    re.compile(pattern)
+    lazy_pattern(pattern)
     for pattern in (
         # "Never …", "Don't …": of anything that the agent may do.
         _LEAD + r"[GY]?[PUM]*N(?!E[tx])",
@@ -127,33 +128,35 @@ _INSTRUCTIONS: Final = tuple(
     )
 )
 # An imperative whose object is unknown: an instruction where it is a preference, not a decision.
-_IMPERATIVE: Final = re.compile(
+_IMPERATIVE: Final = lazy_pattern(
     r"[PUc]*(?:D[^BX]*|AIt[^BX]*|B[nat]x[^BX]*|n[xvVOA]{1,3}|PO+v{1,3})$"
 )
 # "Times are in …": a fact where nobody decided it.
-_USAGE: Final = re.compile(
+_USAGE: Final = lazy_pattern(
     r"[PUc]*(?:[gQym]*O+B[UPQ]*x?E?O+$|v{1,2}O+D[^B]*O|[Qymt]?[xg]{0,2}[OA]+[cOA]*Q?D)"
 )
-_OTHER_QUALITY: Final = re.compile(r"q(?=o?[xvX])")
-_QUALITY: Final = re.compile(r"q")
+_OTHER_QUALITY: Final = lazy_pattern(r"q(?=o?[xvX])")
+_QUALITY: Final = lazy_pattern(r"q")
 # "Ask Me Anything is …": a name that reads like an instruction.
-_TITLE: Final = re.compile(r"\s*[A-Z][\w'\u2019]*(?: [A-Z][\w'\u2019]*){1,6} (?:is|was|are|were)\b")
-_ADVERB: Final = re.compile(r"[a-z]{3,}ly")
-_ENGLISH_VERB: Final = re.compile(r"(?<=O)D")
-_NARROWING: Final = re.compile(r"(?P<by>F|E|(?<![ONx])j)(?P<what>[Kk]?[^FEKk]*)")
+_TITLE: Final = lazy_pattern(
+    r"\s*[A-Z][\w'\u2019]*(?: [A-Z][\w'\u2019]*){1,6} (?:is|was|are|were)\b"
+)
+_ADVERB: Final = lazy_pattern(r"[a-z]{3,}ly")
+_ENGLISH_VERB: Final = lazy_pattern(r"(?<=O)D")
+_NARROWING: Final = lazy_pattern(r"(?P<by>F|E|(?<![ONx])j)(?P<what>[Kk]?[^FEKk]*)")
 # A topic or a condition at the start of a clause, up to the comma, "then" or the Chinese "when".
-_OPENING: Final = re.compile(
+_OPENING: Final = lazy_pattern(
     r"^[Pc]*+(?:(?P<by>[FjEKe])(?P<after>[^cPRM]*)(?:$|[cPR]|M(?=[ADVN]))|(?P<before>[^R]*)R)"
 )
 # A condition or a place of every task.
-_GENERAL: Final = re.compile(
+_GENERAL: Final = lazy_pattern(
     r"[YIGPcBUMnQa]*[xvD]?a?(?:[gyS]|O(?!x)|A(?!e?t[xv]|e[xvX]|v{2}))"
     r"|[IYQUKkm]*P*$|[IYm]+e|[UKkmy]|t?[Og]|[^g]*g"
 )
 # "Before you …", "After every …".
-_STEP: Final = re.compile(r"^[AVD]|[YIQk]")
-_ALWAYS: Final = re.compile(r"[Pc]*U[PUc]*")
-_GENERAL_BEFORE: Final = re.compile(r"[OgUYSKk]|A(?!v{2})")
+_STEP: Final = lazy_pattern(r"^[AVD]|[YIQk]")
+_ALWAYS: Final = lazy_pattern(r"[Pc]*U[PUc]*")
+_GENERAL_BEFORE: Final = lazy_pattern(r"[OgUYSKk]|A(?!v{2})")
 
 
 def proposed_applies(text: str, kind: Kind) -> Applies:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from understudy.core.lazy import lazy_pattern
 from understudy.learnings.clause_words import (
     HAN_DAY,
     LISTS,
@@ -65,36 +66,38 @@ _SKIPPED: Final = frozenset(
 )
 # Prepositions that restrict an equation; others are part of its value.
 _RESTRICTING: Final = frozenset({"for", "when", "during", "while", "cho", "khi", "用于"})
-_DEFINITE: Final = re.compile(
+_DEFINITE: Final = lazy_pattern(
     r"(?:the|my|our|your|their|his|her|the one) |.*(?:者|人|员|师|长|经理|主管|主任|总监|教练|助理|秘书|代表|顾问|主席|会计|厨)\Z"
     r"|(?:người|phó|giám đốc|quản lý|chủ|thư ký|đại diện) |(?:giám đốc|quản lý|thư ký)\Z|(?:\w+ )?trưởng\b"
     r"|.* của (?:tôi|chúng tôi|chúng ta|mình|nhóm)\Z"
 )
-_DETERMINED: Final = re.compile(r"(?:the|my|our|your|their|this|that|these|those|a|an|các|những) ")
+_DETERMINED: Final = lazy_pattern(
+    r"(?:the|my|our|your|their|this|that|these|those|a|an|các|những) "
+)
 # Forms of address before a Vietnamese name.
-_TITLE: Final = re.compile(r"(?:anh|chị|ông|bà|cô|thầy|chú|bạn) \w")
+_TITLE: Final = lazy_pattern(r"(?:anh|chị|ông|bà|cô|thầy|chú|bạn) \w")
 # Forms of address after a Chinese name.
-_HAN_TITLE: Final = re.compile(
+_HAN_TITLE: Final = lazy_pattern(
     r"[^\W\da-z的]{1,2}(?:老师|医生|大夫|先生|女士|教授)|[^\W\da-z的][工总导姐哥叔姨]|[小老阿][^\W\da-z的]"
 )
 
 # What somebody or something is one of, which does not exclude another class.
-_ROLE: Final = re.compile(r"(?:the|our|this|your) ")
-_INDEFINITE: Final = re.compile(r"(?:not )?(?:an?|một) (?!\d)|一[个名位种]")
+_ROLE: Final = lazy_pattern(r"(?:the|our|this|your) ")
+_INDEFINITE: Final = lazy_pattern(r"(?:not )?(?:an?|một) (?!\d)|一[个名位种]")
 # A clause after one of these is not the main one.
 _CONJUNCTIONS: Final = frozenset(
     {"when", "whenever", "while", "if", "because", "so", "khi", "nếu", "vì"}
 )
-_CLEFT: Final = re.compile(
+_CLEFT: Final = lazy_pattern(
     r"(?:what|which|where|who|how|the one|thứ mà|thứ|cái mà|nơi mà|nơi|người mà) (?=\w)"
 )
-_OF: Final = re.compile(r"(?P<head>[^,;]+?) (?:of|for) (?P<owner>[^,;]+)")
-_POSSESSIVE: Final = re.compile(
+_OF: Final = lazy_pattern(r"(?P<head>[^,;]+?) (?:of|for) (?P<owner>[^,;]+)")
+_POSSESSIVE: Final = lazy_pattern(
     r"(?:\A|(?<= ))(?:my|our|your|their|his|her|its|this|that|these|those|the|an?|each|every|current|này|các|những) "
     r"| (?:của )?(?:chúng tôi|chúng ta|bọn mình|nhóm mình|tôi|mình)\b| của (?:nhóm|đội|công ty|cả nhóm)\b| này\b| của(?= )"
     r"|(?:我们|我|咱们|你们|你|您|他们)的?(?=[^们])|(?:这个|那个|该|本)(?=.)|(?<=.)的(?=.)"
 )
-_QUALITY: Final = re.compile(
+_QUALITY: Final = lazy_pattern(
     r"\w{3,}(?:ed|[tkdvsz]en|ing|able|ible|ful|less|ous|ive|al|ic|[^\Waeiou]y|ary|ant|ent)|.*的"
 )
 _PERSONS: Final = (
@@ -102,7 +105,7 @@ _PERSONS: Final = (
     "|manager|user|guy|woman|man|person|relative|uncle|aunt"
 )
 # What holds for some of several leaves room for the others: `one of the offices is in Oslo`.
-_SOME: Final = re.compile(
+_SOME: Final = lazy_pattern(
     r"\W*(?:(?:one of|some|someone|somebody|several|another|(?:two|three|four|five) of|một trong|ai đó|có người)\b"
     r"|其中一|有些|有人|(?:(?:(?:我们?|咱们)(?:的|有)?)一|有一?)[个位名](?!月|小时|星期|人)|一[位名]"
     rf"|an? (?:\w+ ){{0,3}}?(?:{_PERSONS})\b|an? (?:\w+ ){{1,3}}?of (?:mine|ours)\b"
@@ -110,10 +113,10 @@ _SOME: Final = re.compile(
     r"|(?:có )?một (?:người|khách|đồng nghiệp|bạn|anh|chị|cô|em|nhân viên|học sinh)\b)",
     re.IGNORECASE,
 )
-_CODE: Final = re.compile(r"[=(){}\[\]<>≤≥≠?\"“”`\\]|:(?!\d)|(?<!\d):")
-_DIGITS: Final = re.compile(r"[\d.,:/-]+")
-_UNDONE: Final = re.compile(r"un(?!i|d)\w{3,}ed")
-_PREFERRED: Final = re.compile(
+_CODE: Final = lazy_pattern(r"[=(){}\[\]<>≤≥≠?\"“”`\\]|:(?!\d)|(?<!\d):")
+_DIGITS: Final = lazy_pattern(r"[\d.,:/-]+")
+_UNDONE: Final = lazy_pattern(r"un(?!i|d)\w{3,}ed")
+_PREFERRED: Final = lazy_pattern(
     r"\A(?:preferred|favou?rite) (?=\w)|(?<=\w) (?:ưa thích|yêu thích)\Z|\A(?:首选|偏好|最喜欢)(?=\w)"
 )
 _PREFERENCES: Final = frozenset({"preference", "sở thích", "偏好"})
@@ -129,11 +132,11 @@ _PASSIVE: Final = frozenset({USE, PREFER, "need", "support"})
 _AS: Final = frozenset({"as", "làm", "作为", "当"})
 # Verbs that mean `operate`, and never `manage`.
 _OPERATES: Final = frozenset({"chạy", "运行", "跑"})
-_LAST_NAME: Final = re.compile(r"\A(.+?) (?:(?:có |được đặt )?tên|được gọi)\Z")
-_NAME_ELSEWHERE: Final = re.compile(r"\Atên |名字?\Z|代号\Z")
+_LAST_NAME: Final = lazy_pattern(r"\A(.+?) (?:(?:có |được đặt )?tên|được gọi)\Z")
+_NAME_ELSEWHERE: Final = lazy_pattern(r"\Atên |名字?\Z|代号\Z")
 # How or how often a thing is called, which gives it no name: `the hook is called twice`.
-_MANNER: Final = re.compile(r"\d+×?|often|early|late|again|every|\w{3,}ly")
-_PARTICIPLE: Final = re.compile(r"\w+(?:ed|en|wn|pt|nt|lt|ld|un|id|ought|aught|ept|ing)")
+_MANNER: Final = lazy_pattern(r"\d+×?|often|early|late|again|every|\w{3,}ly")
+_PARTICIPLE: Final = lazy_pattern(r"\w+(?:ed|en|wn|pt|nt|lt|ld|un|id|ought|aught|ept|ing)")
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from understudy.core.clock import DAY_MS
+from understudy.core.lazy import lazy_pattern
 
 _MONTHS: Final = (
     "january",
@@ -28,7 +29,7 @@ _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
 _NAMED: Final = rf"(?P<name>{_MONTH})\.?"
 # The most precise first; the first match is the period of the question.
 _WRITTEN: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_pattern(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b{_YEAR}[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})\b",
         rf"\b{_DAY}(?: of)? {_NAMED},? ?{_YEAR}\b",

@@ -8,6 +8,7 @@ from enum import StrEnum, auto
 from functools import lru_cache
 from typing import Final
 
+from understudy.core.lazy import lazy_pattern
 from understudy.core.text import UNSPACED
 from understudy.retrieval.vocabulary import (
     accented_stop_words,
@@ -21,20 +22,20 @@ from understudy.retrieval.vocabulary import (
 # The most terms of a question; the rarest are kept.
 MOST_QUERY_TERMS: Final = 64
 _LETTERS: Final = rf"(?:(?![{UNSPACED}])[^\W_])+"
-_PIECE: Final = re.compile(rf"[{UNSPACED}]+|{_LETTERS}(?:(?:[-._/:@+,'’]|_+){_LETTERS})*")
-_PART: Final = re.compile(r"[^\W_]+")
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
-_ORDINAL: Final = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_PIECE: Final = lazy_pattern(rf"[{UNSPACED}]+|{_LETTERS}(?:(?:[-._/:@+,'’]|_+){_LETTERS})*")
+_PART: Final = lazy_pattern(r"[^\W_]+")
+_HUMP: Final = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_GROUPED: Final = lazy_pattern(r"\d{1,3}(?:,\d{3})+")
+_ORDINAL: Final = lazy_pattern(r"(\d+)(?:st|nd|rd|th)")
 _POSSESSIVE: Final = ("'s", "’s")
 # A longer token is data and no word: it is cut to fit the index.
 _LONGEST_TERM: Final = 64
 _LONGEST_PIECE: Final = 256
 # Accents of Latin, Greek and Cyrillic letters; marks of Thai or Japanese are kept.
-_ACCENTS: Final = re.compile("[\u0300-\u036f]+")
+_ACCENTS: Final = lazy_pattern("[\u0300-\u036f]+")
 # Letters with a stroke have no decomposition.
 _STROKES: Final = str.maketrans("đłøħŧı", "dlohti")
-_NOT_A_LETTER: Final = re.compile(r"[\W_]+")
+_NOT_A_LETTER: Final = lazy_pattern(r"[\W_]+")
 
 
 class TermKind(StrEnum):

@@ -1,11 +1,12 @@
 """Modules that are imported when somebody first uses a name of theirs."""
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from understudy.core.lazy import defer_module
+from understudy.core.lazy import defer_module, lazy_pattern
 
 
 @pytest.fixture
@@ -39,3 +40,15 @@ def test_a_module_that_is_there_already_is_not_deferred(package: str) -> None:
     assert sys.modules[package] is real
     with pytest.raises(AttributeError):
         _ = real.no_such_name
+
+
+def test_an_expression_is_compiled_when_it_is_first_used() -> None:
+    broken = lazy_pattern("(")
+    assert broken.pattern == "("
+    with pytest.raises(re.error):
+        broken.search("")
+
+    words = lazy_pattern("[a-z]+", re.IGNORECASE)
+    assert words.findall("Ann, Bob") == ["Ann", "Bob"]
+    assert words.sub("-", "a1") == "-1"
+    assert words.search is words.search

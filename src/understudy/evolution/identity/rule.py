@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.lazy import lazy_pattern
 from understudy.evolution.identity.labels import (
     MAX_LABEL_CHARS,
     IdentityKind,
@@ -44,15 +45,15 @@ class LineReading:
 
 _BLANK: Final = LineReading()
 # HTML blocks separate text like cells, some tags are only formatting, others are labels.
-_BLOCK: Final = re.compile(
+_BLOCK: Final = lazy_pattern(
     r"</?(?:t[dhr]|d[ltd]|li|[ou]l|p|div|br|hr|h[1-6]|table)\b[^<>]*>", re.IGNORECASE
 )
-_INLINE: Final = re.compile(
+_INLINE: Final = lazy_pattern(
     r"</?(?:a|b|i|u|s|em|strong|small|big|span|font|mark|code|kbd|su[bp]|del|ins)\b[^<>]*>",
     re.IGNORECASE,
 )
-_TAG: Final = re.compile(r"<([a-z][^<>]*)>", re.IGNORECASE)
-_CLOSING_TAG: Final = re.compile(r"</[a-z][^<>]*>", re.IGNORECASE)
+_TAG: Final = lazy_pattern(r"<([a-z][^<>]*)>", re.IGNORECASE)
+_CLOSING_TAG: Final = lazy_pattern(r"</[a-z][^<>]*>", re.IGNORECASE)
 _DRESS: Final = str.maketrans("", "", "*`~")
 _BRACKETS: Final = str.maketrans(dict.fromkeys("()[]{}", " "))
 _COLONS: Final = str.maketrans(dict.fromkeys("\u2236\ua789\u02d0\u0589\u05c3\u0703\u1365", ":"))
@@ -61,23 +62,23 @@ _DASHES: Final = r"\u2010-\u2013-"
 _PROSE: Final = (
     r"'\u2019.,;!?()\[\]{}\"\u201c\u201d\u2018\u300c\u300d&@#%+$/\\\u00bb\u203a<>\u3001\u3002\uff0c"
 )
-_BETWEEN: Final = re.compile(
+_BETWEEN: Final = lazy_pattern(
     rf"(?<![-=])[-=]+>|[^\w\s{_PROSE}{_DASHES}]+|(?<=\s)[>\u00bb\u203a/{_DASHES}]+(?=\s)"
     r"|\t|(?<=[\w)]) {2,}|\.{2,}|_{2,}"
 )
 # Separators after which the value may be on the next line.
-_COLON_LIKE: Final = re.compile(r"[:=|]")
+_COLON_LIKE: Final = lazy_pattern(r"[:=|]")
 # Ends of the text before a label.
-_BEFORE: Final = re.compile(r"[.;,!?{(](?=[\s\"'])|[\u3002\uff0c\u3001\uff01\uff1b]")
-_DRESSED: Final = re.compile(
+_BEFORE: Final = lazy_pattern(r"[.;,!?{(](?=[\s\"'])|[\u3002\uff0c\u3001\uff01\uff1b]")
+_DRESSED: Final = lazy_pattern(
     r"[^\w*`]*(?P<mark>\*{1,3}|__|`)(?P<label>[^*`]{1,80}?)(?P=mark)\s+(?P<value>\w.*)"
 )
-_IS_HEADING: Final = re.compile(
+_IS_HEADING: Final = lazy_pattern(
     r"[\s>]*(?:#{1,6}|<h[1-6]|(?:\*\*|__)(?:(?!\*\*|__).)+(?:\*\*|__)\s*+:?\s*+$)", re.IGNORECASE
 )
-_UNDERLINE: Final = re.compile(r"\s{0,3}(?:=+|-{2,}|\|?(?:\s*:?-+:?\s*\|)+[\s:-]*)\s*")
-_WORD: Final = re.compile(r"\w+")
-_EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+_UNDERLINE: Final = lazy_pattern(r"\s{0,3}(?:=+|-{2,}|\|?(?:\s*:?-+:?\s*\|)+[\s:-]*)\s*")
+_WORD: Final = lazy_pattern(r"\w+")
+_EMAIL: Final = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 MAX_CELLS: Final = 20
 
 

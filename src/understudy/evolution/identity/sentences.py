@@ -7,6 +7,7 @@ from functools import cache
 from itertools import chain
 from typing import Final
 
+from understudy.core.lazy import lazy_pattern
 from understudy.evolution.identity.labels import WORDS, IdentityKind
 from understudy.evolution.requests.grammar import LANGUAGES
 
@@ -73,27 +74,27 @@ _MANNERS: Final = frozenset(
         "team",
     ]
 )
-_PHRASE_ENDS: Final = re.compile(
+_PHRASE_ENDS: Final = lazy_pattern(
     r"[,.:]| (?:of|who|that|which|with|in|for|and|to|at|on|when|but|as|or)\b"
 )
 # Those that may have a task.
-_TASKED: Final = re.compile(
+_TASKED: Final = lazy_pattern(
     r"\b(?:helper|friend|companion|partner|listener|speaker|person|guest)s?"
     r" (?:who|that|which|(?:for|to)(?! (?:all|people|users?|every\w*|any\w*|the user)\b))\b"
 )
-_ROLE_VI: Final = re.compile(
+_ROLE_VI: Final = lazy_pattern(
     r"(?:một|1|mot) (?!người|chút|phần|nguoi)|(?:vị |viên )?(?:trợ lý|luật sư|bác sĩ|nhân viên|chuyên gia|giám đốc"
     r"|kỹ sư|giáo viên|quản lý|tư vấn|cố vấn|đại diện|sếp|chủ tịch)",
     re.IGNORECASE,
 )
-_ROLE_ZH: Final = re.compile(
+_ROLE_ZH: Final = lazy_pattern(
     r"(?:一?[个個名位])|.*(?:师|師|员|員|家|官|者|长|長|客服|助手|助理|经理|經理|顾问|顧問|医生|醫生|老板|老闆)$"
 )
-_MANNER_ZH: Final = re.compile(r".*(?:的|的人|的时候|的時候|地|得)$|(?:很|非常|最|更)")
-_ARTICLE: Final = re.compile(r"(?:a|an|the|một)\s+|一?[个個名位]\s*", re.IGNORECASE)
-_APPOSITION: Final = re.compile(r",\s*(?:a|an|the)\s+", re.IGNORECASE)
+_MANNER_ZH: Final = lazy_pattern(r".*(?:的|的人|的时候|的時候|地|得)$|(?:很|非常|最|更)")
+_ARTICLE: Final = lazy_pattern(r"(?:a|an|the|một)\s+|一?[个個名位]\s*", re.IGNORECASE)
+_APPOSITION: Final = lazy_pattern(r",\s*(?:a|an|the)\s+", re.IGNORECASE)
 # The end of a line on which such a sentence has only begun.
-_UNFINISHED: Final = re.compile(
+_UNFINISHED: Final = lazy_pattern(
     r"(?:\b(?:your|my|its|our|the|this|agent|agents|bot|assistant|new|full|real|name|role|job|title|purpose|mission"
     r"|is|will|be|shall|now|you|i|we|are|am|a|an|as|by|to|at|on|me|us|call|yourself|called|named|really|just|from"
     r"|bạn|tôi|mình|tên|là|của|một)|'(?:s|re|m)|[你我您叫是称稱为為的字])$",
@@ -102,11 +103,11 @@ _UNFINISHED: Final = re.compile(
 _QUOTES: Final = "\"'\u201c\u2018\u00ab\u300c"
 _EDGE: Final = r"(?:(?<![\w-])(?=\w)|(?<=\w)(?![\w-]))"
 # The end of a name, and what may follow it.
-_NAME_ENDS: Final = re.compile(
+_NAME_ENDS: Final = lazy_pattern(
     r"(?:\s*[,\uff0c]\s*(?:and |và )?|\s+(?:and|và)\s+|\s+[-\u2013]\s+|\s*\u2014\s*)"
 )
 _TONGUES: Final = "English|Vietnamese|Chinese|French|German|Spanish|Japanese|Korean"
-_NAMES_ANOTHER: Final = re.compile(
+_NAMES_ANOTHER: Final = lazy_pattern(
     rf"\b(?!(?:I|{_TONGUES})\b)[A-Z]|\b(?:aka|alias|known|calls?|called|names?|named|nicknamed|myself|formerly|was|là|gọi|tên)\b|[叫称稱名号號是]"
 )
 
@@ -164,13 +165,13 @@ class Saying:
 def _saying(
     kind: IdentityKind, pattern: str, counts: Callable[[str], bool] = _is_anything
 ) -> Saying:
-    return Saying(kind, re.compile(pattern, re.IGNORECASE), counts)
+    return Saying(kind, lazy_pattern(pattern, re.IGNORECASE), counts)
 
 
 # By language, each with a pattern without which none of them can match.
 SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
     "en": (
-        re.compile(
+        lazy_pattern(
             r"\b(?:name|yourself|(?:re)?named|called|calls?|go by|goes by|known?|become|sign|speak|answers?|respond|reply"
             r"|act|pose|appear|serve|work|role|job|title|position|profession|purpose|mission|mandate|exist|made|built"
             r"|created|reach|contact|text|phone|message|email|write"
@@ -203,7 +204,7 @@ SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
         ),
     ),
     "vi": (
-        re.compile(r"\b(?:tên|là|xưng|vai trò|mục đích|sứ mệnh|nhiệm vụ|la)\b", re.IGNORECASE),
+        lazy_pattern(r"\b(?:tên|là|xưng|vai trò|mục đích|sứ mệnh|nhiệm vụ|la)\b", re.IGNORECASE),
         (
             _saying(IdentityKind.NAME, rf"\b(?:tên (?:mới |thật )?(?:của )?(?:bạn|tôi|mình) là|(?:bạn|tôi|mình) tên(?: là)?) {_REST}"),
             _saying(IdentityKind.NAME, rf"\b(?:gọi (?:tôi|mình|bạn) là|(?:tự )?xưng (?:tên )?là) {_REST}", _is_name),
@@ -214,7 +215,7 @@ SAYINGS: Final[Mapping[str, tuple[re.Pattern[str], tuple[Saying, ...]]]] = {
         ),
     ),
     "zh": (
-        re.compile("[你我您叫称稱]"),
+        lazy_pattern("[你我您叫称稱]"),
         (
             _saying(IdentityKind.NAME, rf"[你我您]的?(?:新|真)?(?:名字|姓名)(?:是|叫做?){_REST}"),
             _saying(IdentityKind.NAME, rf"[你我您](?:现在|現在|以后|以後|就)*叫做?(?!{_SOMEBODY_ZH}){_REST}"),
@@ -293,7 +294,7 @@ def _manners(language: str) -> _Manners:
         words = chain(*(WORDS(f"manners.{language}.{group}") for group in groups))
         # Longest first: some are prefixes of others.
         ordered = sorted(words, key=len, reverse=True)
-        return re.compile(f"{edge}(?:{'|'.join(map(re.escape, ordered))}){edge}")
+        return lazy_pattern(f"{edge}(?:{'|'.join(map(re.escape, ordered))}){edge}")
 
     return _Manners(
         adjectives=one_of("adjectives"),
@@ -308,7 +309,7 @@ def _speaks() -> re.Pattern[str]:
     """The pattern of sentences about how an agent speaks."""
     adjectives = (*WORDS("manners.english.adjectives"), *WORDS("manners.vietnamese.adjectives"))
     spoken = (*adjectives, "always", "never", "very", "rất", "luôn")
-    return re.compile(
+    return lazy_pattern(
         r"(?:(?:i|you|we|my|your|an?|the|tôi|bạn|mình)\b"
         rf"|(?:{'|'.join(map(re.escape, spoken))})(?![\w-])"
         r"|[我你您]?(?:说话|說話|语气|語氣|语言|語言|用|很|总是|總是|喜欢|喜歡|会|會))",

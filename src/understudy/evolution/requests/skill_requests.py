@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import Final
 
+from understudy.core.lazy import lazy_pattern
 from understudy.evolution.requests.grammar import (
     JOINT,
     LANGUAGES,
@@ -22,14 +23,14 @@ from understudy.patterns.word_lists import WordLists
 
 # Replaces a quotation; no word of any language.
 QUOTED: Final = "\ufffc"
-_LISTED: Final = re.compile(r"\s*(?:[-+*\u2022\u00b7#|~]|//|/\*|\d{1,3}[.)\u3001])")
-_LABEL: Final = re.compile(r"[:\uff1a](?!//)(?<!\d[:\uff1a](?=\d))")
+_LISTED: Final = lazy_pattern(r"\s*(?:[-+*\u2022\u00b7#|~]|//|/\*|\d{1,3}[.)\u3001])")
+_LABEL: Final = lazy_pattern(r"[:\uff1a](?!//)(?<!\d[:\uff1a](?=\d))")
 # A speaker's label on its own line: what follows is somebody else's text.
-_SPEAKER: Final = re.compile(
+_SPEAKER: Final = lazy_pattern(
     r"\W*(?:user|human|system|assistant|agent|bot|model|tool)\W*", re.IGNORECASE
 )
 # A sentence with one of these introduces the text after it.
-_PRESENTS: Final = re.compile(
+_PRESENTS: Final = lazy_pattern(
     r"\b(?:following|below|translat\w+|summari[sz]\w+|proofread\w*|paraphrase\w*|explain\w*|quot\w+"
     r"|says?|said|reads|wrote|ignore|pretend|imagine|suppose|examples?|e\.g"
     r"|sau đây|dưới đây|dịch|tóm tắt|giải thích|trích|ví dụ|giả sử|viết rằng|nói rằng)\b"
@@ -37,13 +38,13 @@ _PRESENTS: Final = re.compile(
     re.IGNORECASE,
 )
 _WORDS: Final = WordLists("understudy.evolution")
-_IN_ONE: Final = re.compile(rf"(?<=[{HAN_AND_KANA},]) | (?=[{HAN_AND_KANA},])")
+_IN_ONE: Final = lazy_pattern(rf"(?<=[{HAN_AND_KANA},]) | (?=[{HAN_AND_KANA},])")
 # The dot of a file name, which ends no clause.
-_FILE_DOT: Final = re.compile(
+_FILE_DOT: Final = lazy_pattern(
     r"(?<=\w)\.(?=(?:md|txt|csv|tsv|json|ya?ml|toml|xml|html?|pdf|docx?|xlsx?|pptx?|py|js|ts|sh|sql|log)\b)"
 )
 # Hyphenated names, or one or two quoted words, which stay in place.
-_NAMES: Final = re.compile(r"(?<!\w)\w+(?:[-_]\w+)++|(?<=[\"“«「『`])\w+(?: \w+)?(?=[\"”»」』`])")
+_NAMES: Final = lazy_pattern(r"(?<!\w)\w+(?:[-_]\w+)++|(?<=[\"“«「『`])\w+(?: \w+)?(?=[\"”»」』`])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def _without_quotations(text: str) -> str:
 
 MAX_SENTENCE_CHARS: Final = 400
 # The beginning of a question without a question mark; `what a day` and `how nice` are none.
-_QUESTION: Final = re.compile(
+_QUESTION: Final = lazy_pattern(
     r"^\W*(?:(?:and|but|so|ok|okay|also|hi|hey|hello|well)\W+)*"
     r"(?:what(?! an? )|whats|why|who|whom|whose|where"
     r"|how(?! (?:nice|great|cool|lovely|neat|wonderful|awesome))"
@@ -105,11 +106,11 @@ _QUESTION: Final = re.compile(
     r"|tại sao|vì sao|làm sao|làm thế nào|khi nào)\b"
 )
 # The end of a question in Vietnamese.
-_QUESTION_VI: Final = re.compile(
+_QUESTION_VI: Final = lazy_pattern(
     r"\b(?:gì|(?<!không )sao|thế nào|bao giờ|khi nào|ở đâu|bao nhiêu|không|chưa|hả|nhỉ)\W*$"
 )
 # Header, greeting or closing of a mail, on its own line.
-_OF_MAILS: Final = re.compile(
+_OF_MAILS: Final = lazy_pattern(
     r"^\W*(?:from|to|subject|re|fw|cc|date|best|cheers|love|(?:hi|hello|hey) \w+)\W*$"
 )
 # Maximum number of leads or polite words around a request.
@@ -163,7 +164,7 @@ def _leaves_doubt(sentence: str) -> bool:
 @cache
 def _doubtful() -> tuple[re.Pattern[str], ...]:
     return (
-        *(re.compile(r"\?"), _QUESTION, _QUESTION_VI, signs(*_WORDS("doubts.question_signs"))),
+        *(lazy_pattern(r"\?"), _QUESTION, _QUESTION_VI, signs(*_WORDS("doubts.question_signs"))),
         *(words(*_WORDS("doubts.text_words")), signs(*_WORDS("doubts.text_signs"))),
         *(words(*_WORDS("doubts.shown_words")), signs(*_WORDS("doubts.shown_signs")), _OF_MAILS),
     )
@@ -232,7 +233,7 @@ def _line(grammar: Grammar, sentence: str) -> str:
 def _pattern(grammar: Grammar) -> re.Pattern[str]:
     """The pattern of a request: optional modal verb and first task, the request, its object."""
     blank = grammar.blank
-    return re.compile(
+    return lazy_pattern(
         f"(?:(?P<modal>{_any(grammar.modals)}){blank})?"
         f"(?:(?P<task>{_any(grammar.tasks)}){blank})?"
         f"(?P<ask>{_any(grammar.asks)})"
