@@ -24,8 +24,6 @@ def open_sqlite(url: str) -> sa.Engine:
         # The connection used last has the pages and statements in its caches.
         pool_use_lifo=True,
         max_overflow=16,
-        # The last one first: few connections then fill their caches of pages and statements.
-        pool_use_lifo=True,
         pool_timeout=60,
         hide_parameters=True,
         connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_MS / 1000},
