@@ -81,7 +81,9 @@ def open_postgres(url: str) -> sa.Engine:
     return engine
 
 
-def _is_alive(ask: Callable[[psycopg.Connection], bool], connection: psycopg.Connection) -> bool:
+def _is_alive(
+    ask: "Callable[[psycopg.Connection], bool]", connection: "psycopg.Connection"
+) -> bool:
     """Whether a pooled connection can be lent.
 
     A server that stops says so or closes the connection, so only one with something to read is asked.
