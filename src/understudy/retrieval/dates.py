@@ -27,6 +27,8 @@ _MONTH: Final = "|".join(f"{name}|{name[:3]}" for name in _MONTHS)
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
 _NAMED: Final = rf"(?P<name>{_MONTH})\.?"
+# Every written date has a year; most questions have none.
+_HAS_YEAR: Final = re.compile(r"(?:19|20)\d\d")
 # The most precise first; the first match is the period of the question.
 _WRITTEN: Final = tuple(
     lazy_pattern(pattern, re.IGNORECASE)
@@ -71,7 +73,7 @@ class Period:
 
 def period_of(text: str, now_ms: int | None = None) -> Period | None:
     """The period that a text names; a word like `yesterday` is relative to `now_ms`."""
-    for pattern in _WRITTEN:
+    for pattern in _WRITTEN if _HAS_YEAR.search(text) else ():
         if (found := pattern.search(text)) and (period := _written(found)):
             return period
     return None if now_ms is None else _relative(text, now_ms)

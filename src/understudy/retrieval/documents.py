@@ -216,7 +216,7 @@ def _prepare(document: Document) -> Prepared:
         heaviest=max((it.weight for it in document.fields if it.text and it.weight), default=1.0),
         terms=terms,
         length=len(terms),
-        words=sum(map(_words_of, own)),
+        words=_words_of(own),
         subject=frozenset(terms_of(document.about)) if document.about else frozenset(),
         place=(document.at_ms, tuple(map(_part, _DIGITS.split(document.id)))),
     )
@@ -230,10 +230,13 @@ def _part(part: str) -> tuple[int, int, str]:
     return (0, int(part[:18]), part) if is_number else (1, 0, part)
 
 
-def _words_of(term: str) -> float:
-    if term.isascii():
-        return 1.0
-    return _WORDS_PER_SIGN if term[0] >= _FIRST_SIGN else _WORDS_PER_ACCENTED
+def _words_of(terms: Set[str]) -> float:
+    """About how many words some terms are."""
+    others = [it for it in terms if not it.isascii()]
+    signs = sum(it[0] >= _FIRST_SIGN for it in others)
+    accented = len(others) - signs
+    words = len(terms) - len(others)
+    return words + signs * _WORDS_PER_SIGN + accented * _WORDS_PER_ACCENTED
 
 
 def read(text: str) -> TextTerms:
@@ -242,8 +245,8 @@ def read(text: str) -> TextTerms:
 
 
 def _read(text: str) -> TextTerms:
-    terms = [*read_terms(text)]
-    words = {it.written for it in terms}
+    terms = read_terms(text)
+    words = {it.written for it in terms if len(it.written) >= _LEAST_LETTERS}
     return TextTerms(
         counts=dict(Counter(term.text for term in terms)),
         grams=frozenset().union(*map(grams_of, words)),

@@ -79,14 +79,6 @@ class RetrievalQuestion:
         return frozenset().union(*(clue.grams for clue in self.similar.values()))
 
     @cached_property
-    def words_with(self) -> Mapping[str, tuple[int, ...]]:
-        """The numbers of the similar clues that have a letter group, by the group."""
-        return {
-            gram: tuple(number for number, clue in self.similar.items() if gram in clue.grams)
-            for gram in self.grams
-        }
-
-    @cached_property
     def shown(self) -> Mapping[int, str]:
         """The words to show for a clue; a similar one is marked."""
         words = {number: clue.shown for number, clue in enumerate(self.terms)}

@@ -237,14 +237,9 @@ def _similar(
     question: RetrievalQuestion, counts: Mapping[str, int], shared: Set[str], tuning: Tuning
 ) -> Strengths:
     """Words whose letter groups the text has enough of, by their share of the groups."""
-    held: dict[int, int] = {}
-    for gram in shared:
-        for number in question.words_with[gram]:
-            held[number] = held.get(number, 0) + 1
     found: Strengths = {}
-    for number, grams in held.items():
-        clue = question.similar[number]
-        share = grams / len(clue.grams)
+    for number, clue in question.similar.items():
+        share = len(clue.grams & shared) / len(clue.grams)
         if share >= tuning.least_similarity and clue.term not in counts:
             found[number] = share
     return found
@@ -294,10 +289,9 @@ def _share(findings: Sequence[DocumentFinding], tuning: Tuning) -> None:
             continue
         if tuning.carries:
             for at, piece in enumerate(pieces):
-                piece.is_found = piece.has_evidence or any(
-                    it.has_evidence and it.at_ms == piece.at_ms
-                    for it in pieces[max(0, at - reach) : at + reach + 1]
-                )
+                if piece.has_evidence:
+                    for it in pieces[max(0, at - reach) : at + reach + 1]:
+                        it.is_found = it.is_found or it.at_ms == piece.at_ms
         lend(pieces, tuning)
 
 

@@ -1,12 +1,11 @@
 """Terms: how texts and questions are tokenised for the index and the ranking."""
 
-import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum, auto
 from functools import lru_cache
-from typing import Final
+from itertools import chain
+from typing import Final, NamedTuple
 
 from understudy.core.lazy import lazy_pattern
 from understudy.core.text import UNSPACED
@@ -23,11 +22,14 @@ from understudy.retrieval.vocabulary import (
 MOST_QUERY_TERMS: Final = 64
 _LETTERS: Final = rf"(?:(?![{UNSPACED}])[^\W_])+"
 _PIECE: Final = lazy_pattern(rf"[{UNSPACED}]+|{_LETTERS}(?:(?:[-._/:@+,'’]|_+){_LETTERS})*")
+_UNSPACED_FIRST: Final = lazy_pattern(f"[{UNSPACED}]")
 _PART: Final = lazy_pattern(r"[^\W_]+")
 _HUMP: Final = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GROUPED: Final = lazy_pattern(r"\d{1,3}(?:,\d{3})+")
 _ORDINAL: Final = lazy_pattern(r"(\d+)(?:st|nd|rd|th)")
 _POSSESSIVE: Final = ("'s", "’s")
+# Only the terms of a shorter question are cached.
+_KEPT_CHARS: Final = 4_000
 # A longer token is data and no word: it is cut to fit the index.
 _LONGEST_TERM: Final = 64
 _LONGEST_PIECE: Final = 256
@@ -48,8 +50,7 @@ class TermKind(StrEnum):
     CHARACTERS = auto()  # two neighbours of such a script, or one that stands alone
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """A term, what it stands for, and the word as it was written, without accents."""
 
     text: str
@@ -69,6 +70,11 @@ def query_terms(text: str) -> tuple[str, ...]:
 
 def asked_terms(text: str) -> tuple[Term, ...]:
     """The terms of a question: without stop words and duplicates, at most the rarest."""
+    # The index and the ranking ask for those of one question, one after the other.
+    return _asked_short(text) if len(text) <= _KEPT_CHARS else _asked(text)
+
+
+def _asked(text: str) -> tuple[Term, ...]:
     first: dict[str, Term] = {}
     for term in _without_stop_words(text):
         first.setdefault(term.text, term)
@@ -79,10 +85,12 @@ def asked_terms(text: str) -> tuple[Term, ...]:
     return tuple(term for term in first.values() if term in rarest)
 
 
-def read_terms(text: str) -> Iterator[Term]:
+_asked_short = lru_cache(maxsize=256)(_asked)
+
+
+def read_terms(text: str) -> list[Term]:
     """The terms of a text, in order."""
-    for piece in _PIECE.finditer(unify(text)):
-        yield from _cut(piece[0])
+    return list(chain.from_iterable(map(_cut, _PIECE.findall(unify(text)))))
 
 
 def _without_stop_words(text: str) -> Iterator[Term]:
@@ -108,21 +116,25 @@ def _long(piece: str) -> Iterator[Term]:
 
 
 def _is_unspaced(piece: str) -> bool:
-    return not piece.isascii() and re.match(f"[{UNSPACED}]", piece) is not None
+    return not piece.isascii() and _UNSPACED_FIRST.match(piece) is not None
 
 
 def _characters(run: str) -> Iterator[Term]:
     alone = TermKind.CHARACTERS if len(run) == 1 else TermKind.CHARACTER
-    for at, character in enumerate(run):
+    for at, character in enumerate(run, 1):
         yield Term(character, alone, character)
-        if at + 1 < len(run):
-            both = run[at : at + 2]
+        if at < len(run):
+            both = character + run[at]
             yield Term(both, TermKind.CHARACTERS, both)
 
 
 @lru_cache(maxsize=50_000)
 def _words(piece: str) -> tuple[Term, ...]:
     """The words of a token, and the token as one word if it has several."""
+    if piece.isascii() and piece.isalpha() and piece.islower():
+        # Most are such words, and need no cutting.
+        is_stopped = piece in accented_stop_words()
+        return () if is_stopped else (Term(base_form(piece)[:_LONGEST_TERM], TermKind.WORD, piece),)
     if _GROUPED.fullmatch(piece):
         piece = piece.replace(",", "")
     if piece.endswith(_POSSESSIVE):

@@ -17,7 +17,7 @@ class Tuning:
     # How many documents' worth of general usage stand beside what the store holds.
     general_documents: float = 20.0
     # A word once more with its accents, a single character, a word with similar letters.
-    accented: float = 0.2
+    accented: float = 0.4
     character: float = 0.3
     similar: float = 0.5
     least_similarity: float = 0.25
@@ -37,7 +37,7 @@ class Tuning:
     # The record's own time, when the question names one.
     date: float = 1.0
     # All terms in one field, and the question word for word, by the weight of the question.
-    all_terms: float = 1.0
+    all_terms: float = 0.25
     whole_query: float = 2.0
     # The weight of a date and of characters in what a question asks.
     date_coverage: float = 4.0

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import Final
 
 from understudy.patterns.word_lists import WordLists
 
 WORDS: Final = WordLists("understudy.retrieval")
 _VOWELS: Final = frozenset("aeiou")
+# Behind a consonant `y` is a vowel.
+_VOWEL: Final = re.compile("[aeiou]|(?<=[^aeiou])y")
+_SYLLABLE: Final = re.compile("[aeiou](?=[^aeiou])|(?<=[^aeiou])y(?=[^aeiouy])")
 _DOUBLED_ANYWAY: Final = frozenset("lsz")
 # Tables of the stemmer in order, with the least number of syllables before an ending.
 _PLURALS: Final = ("stemming.plurals", 0)
@@ -84,10 +86,8 @@ def american(word: str) -> str:
         word = _OUR.sub("or", word)
     if len(word) < _LEAST_LETTERS:
         return word
-    for ending, instead in WORDS.pairs("spelling.endings").items():
-        if word.endswith(ending):
-            return word[: -len(ending)] + instead
-    return word
+    found = _ending(word, "spelling.endings")
+    return word[: -len(found[0])] + found[1] if found else word
 
 
 @lru_cache(maxsize=20_000)
@@ -105,11 +105,25 @@ def stem(word: str) -> str:
 
 
 def _replaced(word: str, table: str, syllables: int) -> str:
-    for ending, instead in WORDS.pairs(table).items():
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            return rest + instead if _syllables(rest) >= syllables else word
-    return word
+    found = _ending(word, table)
+    if found is None:
+        return word
+    rest = word[: -len(found[0])]
+    return rest + found[1] if _syllables(rest) >= syllables else word
+
+
+def _ending(word: str, table: str) -> tuple[str, str] | None:
+    """The first ending of a table that a word has, and what replaces it."""
+    # Most words have none, which one look at all of them tells.
+    if not word.endswith(_endings(table)):
+        return None
+    pairs = WORDS.pairs(table).items()
+    return next((it for it in pairs if word.endswith(it[0])), None)
+
+
+@cache
+def _endings(table: str) -> tuple[str, ...]:
+    return tuple(WORDS.pairs(table))
 
 
 def _without_ed_or_ing(word: str) -> str:
@@ -141,13 +155,12 @@ def _is_vowel(word: str, at: int) -> bool:
 
 
 def _has_vowel(word: str) -> bool:
-    return any(_is_vowel(word, at) for at in range(len(word)))
+    return _VOWEL.search(word) is not None
 
 
 def _syllables(word: str) -> int:
     """The number of vowel-consonant sequences."""
-    kinds = [_is_vowel(word, at) for at in range(len(word))]
-    return sum(before and not after for before, after in pairwise(kinds))
+    return len(_SYLLABLE.findall(word))
 
 
 def _is_short(word: str) -> bool:
