@@ -3,12 +3,14 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, make_new_event, make_persona, make_run
+from understudy.core.bell import Bell
 from understudy.core.errors import DatabaseUnavailable
 from understudy.core.page import PageRequest
 from understudy.storage.postgres import START_LOCK, SUGGESTIONS_LOCK
@@ -63,6 +65,40 @@ def test_a_unit_that_overlooks_that_its_connection_is_gone_says_so(
 
     with database.units.read() as unit:
         assert unit.personas.get("helper") is None
+
+
+def test_a_reader_takes_a_connection_for_its_first_statement(database: UnitsOnDatabase) -> None:
+    pool = database.engine.pool
+    assert isinstance(pool, sa.QueuePool)
+    with database.units.read() as unit:
+        before = pool.checkedout()
+        assert unit.sessions.get("s1") is not None
+        after = pool.checkedout()
+
+    assert (before, after, pool.checkedout()) == (0, 1, 0)
+
+
+def test_a_reader_may_begin_with_a_savepoint(database: UnitsOnDatabase) -> None:
+    with database.units.read() as unit:
+        with unit.connection.begin_nested() as savepoint:
+            assert unit.sessions.get("s1") is not None
+            savepoint.rollback()
+        assert unit.sessions.get("s2") is not None
+
+
+def test_a_reader_that_has_ended_reads_nothing(database: UnitsOnDatabase) -> None:
+    with database.units.read() as unit:
+        pass
+
+    with pytest.raises(sa.exc.ResourceClosedError):
+        unit.sessions.get("s1")
+
+
+def test_a_reader_without_a_database_says_so(tmp_path: Path) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'no' / 'such.db'}")
+    units = Units(engine, enqueue=lambda *_: None, bell=Bell())
+    with pytest.raises(DatabaseUnavailable), units.read() as unit:
+        unit.sessions.get("s1")
 
 
 async def test_a_unit_that_fails_rings_no_bell(database: UnitsOnDatabase) -> None:

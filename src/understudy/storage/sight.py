@@ -167,8 +167,6 @@ OWNED_FOR_READERS: Final[Mapping[sa.Table, Rule]] = {
     t.skill_listing_days: _nobodys,
 }
 SENSITIVE: Final = frozenset({t.learnings, t.learning_candidates})
-# Execution option of a read-only connection.
-READS: Final = "understudy_reads"
 
 
 def narrowed(statement: Any, sight: Sight, *, reads: bool) -> Any:

@@ -28,13 +28,13 @@ from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import OwnRunMemories, SqlRunMemories
 from understudy.storage.run_traces import traces_of
 from understudy.storage.schema import learning_candidates, learnings
-from understudy.storage.sight import READS, foreign_among, sensitive_statements
+from understudy.storage.sight import foreign_among, sensitive_statements
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.stores import Stores
 from understudy.storage.term_entries import TermCounts
 from understudy.storage.term_index import TermIndex
 from understudy.storage.unlearn import UnlearnStore
-from understudy.storage.watched_connection import watch
+from understudy.storage.watched_connection import reading, watch
 
 # Enqueues a run in the durable engine within the caller's transaction.
 Enqueue = Callable[[sa.Connection, Run], None]
@@ -230,8 +230,8 @@ class Units:
     def read(self) -> Iterator[Unit]:
         """A unit that only reads."""
         since = self._now()
-        with self._one_at_a_time(), reachable(), self.engine.connect() as connection:
-            yield self._unit(connection.execution_options(**{READS: True}), since)
+        with self._one_at_a_time(), reachable(), reading(self.engine) as connection:
+            yield self._unit(connection, since)
 
     @contextmanager
     def write(self) -> Iterator[Unit]:

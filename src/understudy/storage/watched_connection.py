@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from understudy.core.sight import WHOLE, current_sight
 from understudy.storage.driver_plan import DriverPlan, DriverRows, Plans, StatementPlans
 from understudy.storage.query_cache import CACHED, WRITES
-from understudy.storage.sight import READS, narrowed
+from understudy.storage.sight import narrowed
 
+_NOT_YET: Final = object()
 # Events of an execution that a plan does not send.
 _HEARD: Final = ("before_execute", "after_execute", "before_cursor_execute", "after_cursor_execute")
 
@@ -22,13 +23,32 @@ _HEARD: Final = ("before_execute", "after_execute", "before_cursor_execute", "af
 class WatchedConnection(sa.Connection):
     """All statements of an engine pass through here, those of `scalar` and `scalars` included."""
 
-    def __init__(self, *args: Any, plans: Plans, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, engine: sa.Engine, *, plans: Plans, reads: bool = False) -> None:
+        # What a reader asks for is often cached: it takes a connection for its first statement.
+        given: Any = _NOT_YET if reads else None
+        super().__init__(engine, given)
+        if reads:
+            self._dbapi_connection = None
         self.changed: set[str] = set()
         self._plans = plans
+        self._reads = reads
+
+    def _check_out(self) -> None:
+        """Take a connection from the pool, if there is none and none was lost."""
+        if self._dbapi_connection is None and self._transaction is None and not self.closed:
+            try:
+                self._dbapi_connection = self.engine.raw_connection()
+            except self.dialect.loaded_dbapi.Error as problem:
+                self._handle_dbapi_exception_noconnection(problem, self.dialect, self.engine)
+
+    def begin(self) -> sa.RootTransaction:
+        """Begin a transaction."""
+        self._check_out()
+        return super().begin()
 
     def execute(self, statement: Any, parameters: Any = None, **options: Any) -> Any:
         """Execute a statement, by its plan if there is one."""
+        self._check_out()
         plans = self._plans.get(statement)
         if plans is None or options or not self._is_plain(statement):
             return super().execute(statement, parameters, **options)
@@ -82,11 +102,11 @@ class WatchedConnection(sa.Connection):
     def _execute_clauseelement(
         self, statement: Any, parameters: Any, options: Any
     ) -> sa.CursorResult[Any]:
+        self._check_out()
         sight = current_sight.get()
         self._plans.setdefault(statement, StatementPlans())
         if sight is not WHOLE and sight != WHOLE and isinstance(statement, sa.SelectBase):
-            reads = bool(self.get_execution_options().get(READS))
-            statement = narrowed(statement, sight, reads=reads)
+            statement = narrowed(statement, sight, reads=self._reads)
         result = super()._execute_clauseelement(statement, parameters, options)
         if isinstance(statement, sa.UpdateBase):
             # For a statement with RETURNING the driver does not know the row count yet.
@@ -97,6 +117,7 @@ class WatchedConnection(sa.Connection):
 
     def exec_driver_sql(self, statement: str, *args: Any, **options: Any) -> sa.CursorResult[Any]:
         """Execute plain SQL; a write may change anything."""
+        self._check_out()
         result = super().exec_driver_sql(statement, *args, **options)
         if statement.lstrip()[:7].upper().startswith(WRITES):
             self.changed |= CACHED
@@ -108,3 +129,10 @@ def watch(engine: sa.Engine) -> None:
     hook: Any = engine
     if not isinstance(hook._connection_cls, partial):  # noqa: SLF001 - made for subclasses of it
         hook._connection_cls = partial(WatchedConnection, plans=Plans())  # noqa: SLF001
+
+
+def reading(engine: sa.Engine) -> WatchedConnection:
+    """A connection of a watched engine for a unit that only reads."""
+    hook: Any = engine
+    connection: WatchedConnection = hook._connection_cls(engine, reads=True)  # noqa: SLF001
+    return connection
