@@ -110,12 +110,14 @@ def plain(value: Any) -> Any:
     kind: Any = type(value)
     if kind in _ATOMS:
         return value
+    # Most of what records hold is atoms: no call for those.
     if kind is dict:
-        return {key: plain(item) for key, item in value.items()}
+        return {key: it if type(it) in _ATOMS else plain(it) for key, it in value.items()}
     if kind is list or kind is tuple:
-        return [plain(item) for item in value]
+        return [it if type(it) in _ATOMS else plain(it) for it in value]
     if names := _field_names(kind):
-        return {name: plain(getattr(value, name)) for name in names}
+        held = ((name, getattr(value, name)) for name in names)
+        return {name: it if type(it) in _ATOMS else plain(it) for name, it in held}
     return value
 
 

@@ -34,6 +34,9 @@ REST: Final = ("body", "wanted")
 # Insert constructs that support ON CONFLICT.
 INSERTS: Final[Mapping[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
+# `json.dumps` with separators makes an encoder at each call.
+_ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
+
 
 class _Damaged:
     """Placeholder for stored text that is not JSON: neither a value nor NULL."""
@@ -55,7 +58,7 @@ class Json(sa.types.TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
-        return None if value is None else json.dumps(value, separators=(",", ":"))
+        return None if value is None else _ENCODE(value)
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
         if value is None:
