@@ -150,13 +150,14 @@ class Extractor:
         if len(found.statements) == most or not material.may_hold_statements:
             return found
         # A run on the script is a demonstration, which costs no call of a real model.
-        routes = {choice.provider, material.route_id or choice.provider}
+        chosen = await self.model.route(choice.provider)
+        routes = {chosen, material.route_id or chosen}
         if any([await self.model.is_offline(route_id) for route_id in routes]):
             return found
         if not may_ask:
             raise NeedsModel
         answer = await self.model.ask(
-            route_id=choice.provider,
+            route_id=chosen,
             system=INSTRUCTIONS,
             payload=_payload(material, most),
             timeout_ms=timeout_ms(settings),

@@ -44,8 +44,7 @@ class StructuredModel:
 
     async def is_offline(self, route_id: str | None) -> bool:
         """Whether a route, or the default one, is the offline script, which cannot answer."""
-        route = self._providers.find(await self._route(route_id))
-        return route is not None and route.provider == "scripted"
+        return self._providers.kind(await self.route(route_id)) == "scripted"
 
     async def ask(
         self,
@@ -61,7 +60,7 @@ class StructuredModel:
         Raises `Unavailable` (`model_timeout`, `model_answer_unusable`) or the provider's error.
         """
         # Before the timeout starts: a slow database is not the model's fault.
-        chosen = await self._route(route_id)
+        chosen = await self.route(route_id)
         async with self._places:
             try:
                 async with asyncio.timeout(timeout_ms / 1000):
@@ -71,7 +70,8 @@ class StructuredModel:
                 raise coded_error("providers/model_timeout", timeout_ms=timeout_ms) from None
         return read_object(reply.text)
 
-    async def _route(self, route_id: str | None) -> str:
+    async def route(self, route_id: str | None) -> str:
+        """The route, or the default one now."""
         return await asyncio.to_thread(self._default_route) if route_id is None else route_id
 
     def _request(

@@ -128,6 +128,8 @@ async def test_only_a_few_ask_at_once_and_waiting_in_line_costs_no_time(
     routes: Routes, fake: FakeModel
 ) -> None:
     model = StructuredModel(routes, lambda: "a", at_once=2)
+    # Loading a provider may take longer than a question here may.
+    routes.get("a")
     fake.hold()
     asking = [asyncio.create_task(ask(model, timeout_ms=400)) for _ in range(3)]
     await arrived(fake, 2)
