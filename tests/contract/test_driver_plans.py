@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from tests.contract.conftest import UnitsOnDatabase
 from tests.contract.test_sight import seen_by
 from tests.support.factories import make_session
-from understudy.storage.driver_plan import DriverRows
+from understudy.storage.driver_plan import MAX_LIST, DriverRows
 from understudy.storage.rows import INSERTS, Json, RowNumber
 from understudy.storage.watched_connection import watch
 
@@ -116,6 +116,26 @@ def test_a_list_of_tuples_has_no_plan(connection: sa.Connection) -> None:
         assert list(found) == ["a"]
 
 
+@pytest.mark.parametrize("names", [{"a", "b"}, ["a", "b"] * MAX_LIST])
+def test_a_set_and_a_long_list_have_no_plan(connection: sa.Connection, names: Any) -> None:
+    for _ in range(4):
+        result = connection.execute(SOME, {"names": names})
+        assert not isinstance(result, DriverRows)
+        assert result.scalars().all() == ["a", "b"]
+    for _ in range(3):
+        result = connection.execute(SOME, {"names": ["b", "c"]})
+    assert isinstance(result, DriverRows)
+    assert connection.execute(SOME, {"names": {"b", "c"}}).scalars().all() == ["b", "c"]
+
+
+def test_an_empty_list_of_parameters_is_left_to_sqlalchemy(connection: sa.Connection) -> None:
+    all_off = sa.update(things).values(is_on=False)
+    for _ in range(3):
+        connection.execute(all_off)
+    with pytest.warns(sa.exc.SADeprecationWarning, match="Empty parameter sequence"):
+        assert connection.execute(all_off, []).rowcount == 4
+
+
 def test_a_value_that_is_none_is_not_taken_for_a_missing_one(connection: sa.Connection) -> None:
     for _ in range(3):
         assert connection.execute(RENAME, {"old": "a", "new": None}).rowcount == 1
@@ -161,6 +181,17 @@ def test_within_an_ended_transaction_nothing_is_executed(database: UnitsOnDataba
         connection.execute(ask)
 
 
+def test_within_an_ended_savepoint_nothing_is_executed(connection: sa.Connection) -> None:
+    for n in range(3):
+        connection.execute(ADD, row(f"j{n}"))
+    with connection.begin_nested() as savepoint:
+        savepoint.rollback()
+        with pytest.raises(sa.exc.InvalidRequestError, match="closed transaction"):
+            connection.execute(ADD, row("k"))
+    assert connection.execute(ADD, row("l")).rowcount == 1
+    assert connection.execute(ONE, {"wanted": "k"}).all() == []
+
+
 def test_listeners_see_every_statement(connection: sa.Connection) -> None:
     seen: list[str] = []
 
@@ -195,6 +226,20 @@ def test_a_planned_write_notes_the_table_that_it_changes(database: UnitsOnDataba
         with database.units.write() as unit:
             unit.sessions.add(make_session(f"new{n}"))
             assert "sessions" in unit.changed_tables
+
+
+def test_a_write_that_returns_rows_notes_its_table_planned_or_not(
+    connection: sa.Connection,
+) -> None:
+    """Also where it is made of a statement that was executed before."""
+    watched: Any = connection
+    plain = sa.delete(things).where(things.c.name == sa.bindparam("gone"))
+    connection.execute(plain, {"gone": "unknown"})
+    take = plain.returning(things.c.name)
+    for name in "abcd":
+        watched.changed.clear()
+        assert connection.execute(take, {"gone": name}).scalar() == name
+        assert watched.changed == {things.name}
 
 
 def test_the_upsert_of_either_database_is_planned(connection: sa.Connection) -> None:

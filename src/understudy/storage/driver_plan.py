@@ -19,6 +19,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 Codec = Callable[[Any], Any]
 # Most plans of one statement, which has another for each length of a list.
 MAX_SHAPES: Final = 32
+# Longer lists have no plan: one is as long as its list, and saves little of the work on it.
+MAX_LIST: Final = 64
 # Of a compiled statement: what is computed at each execution.
 _MADE_ANEW: Final = (
     "insert_prefetch",
@@ -83,7 +85,7 @@ class StatementPlans:
         names = tuple(values)
         lists = self.lists.get(names)
         if lists:
-            return (*names, *(len(values[name]) for name in lists))
+            return (*names, many, *(_length(values[name]) for name in lists))
         return (*names, many) if many else names
 
     def learn(self, result: sa.CursorResult[Any], sets: Sequence[Mapping[str, Any]]) -> None:
@@ -93,7 +95,9 @@ class StatementPlans:
             compiled: Any = result.context.compiled
             lists = {it.key for it in getattr(compiled, "post_compile_params", ())}
             self.lists[tuple(values)] = tuple(name for name in values if name in lists)
-            self.by_shape[self.shape(values, many=many)] = _plan(result, sets)
+            shape = self.shape(values, many=many)
+            if None not in shape:
+                self.by_shape[shape] = _plan(result, sets)
 
 
 # Of an engine; a statement that is built for one execution is forgotten with it.
@@ -211,6 +215,13 @@ def _bound(
         ]
     names = compiled.positiontup if compiled.positional else found
     return tuple(part for name in names or () for part in found[name])
+
+
+def _length(values: object) -> int | None:
+    """The length of a list; None where there is no plan for it, as for a set."""
+    if isinstance(values, list | tuple) and len(values) <= MAX_LIST:
+        return len(values)
+    return None
 
 
 def _member(number: int, codec: Codec | None, values: Sequence[Any]) -> Any:

@@ -50,15 +50,16 @@ class WatchedConnection(sa.Connection):
         """Execute a statement, by its plan if there is one."""
         self._check_out()
         plans = self._plans.get(statement)
-        if plans is None or options or not self._is_plain(statement):
+        # SQLAlchemy executes once for an empty list, and the driver not at all.
+        if plans is None or options or parameters == [] or not self._is_plain(statement):
             return super().execute(statement, parameters, **options)
         sets = parameters if isinstance(parameters, list) else [parameters or {}]
-        shape = plans.shape(sets[0], many=len(sets) > 1) if sets else ()
+        shape = plans.shape(sets[0], many=len(sets) > 1)
         plan = plans.by_shape.get(shape)
         if plan is not None:
             return self._execute_plan(plan, sets)
         result = super().execute(statement, parameters)
-        if sets and shape not in plans.by_shape:
+        if shape not in plans.by_shape:
             plans.learn(result, sets)
         return result
 
@@ -73,9 +74,12 @@ class WatchedConnection(sa.Connection):
             return False
         if self._dbapi_connection is None:
             return False
+        block, nested = self._trans_context_manager, self._nested_transaction
+        # The transaction of a `with` block can have ended before the block.
+        if block is not None and not block._transaction_is_active():  # noqa: SLF001
+            return False
         if self._transaction is None:
-            return self._trans_context_manager is None
-        nested = self._nested_transaction
+            return True
         return self._transaction.is_active and (nested is None or nested.is_active)
 
     def _execute_plan(self, plan: DriverPlan, sets: Sequence[Mapping[str, Any]]) -> DriverRows:
@@ -111,7 +115,7 @@ class WatchedConnection(sa.Connection):
         if isinstance(statement, sa.UpdateBase):
             # For a statement with RETURNING the driver does not know the row count yet.
             compiled: Any = result.context.compiled
-            if compiled.effective_returning or result.rowcount:
+            if result.returns_rows or result.rowcount:
                 self.changed.add(compiled.statement.table.name)
         return result
 
