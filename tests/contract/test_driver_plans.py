@@ -136,6 +136,14 @@ def test_an_empty_list_of_parameters_is_left_to_sqlalchemy(connection: sa.Connec
         assert connection.execute(all_off, []).rowcount == 4
 
 
+def test_the_columns_of_a_star_are_those_of_the_moment(connection: sa.Connection) -> None:
+    every = sa.text("SELECT *, name AS last FROM driver_plan_things WHERE name = :wanted")
+    for _ in range(3):
+        assert connection.execute(every, {"wanted": "a"}).one().last == "a"
+    connection.execute(sa.text("ALTER TABLE driver_plan_things ADD COLUMN new INTEGER"))
+    assert connection.execute(every, {"wanted": "a"}).one().last == "a"
+
+
 def test_a_value_that_is_none_is_not_taken_for_a_missing_one(connection: sa.Connection) -> None:
     for _ in range(3):
         assert connection.execute(RENAME, {"old": "a", "new": None}).rowcount == 1

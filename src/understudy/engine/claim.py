@@ -58,18 +58,22 @@ WHERE status = 'ENQUEUED' AND workflow_uuid IN (
     )
     LIMIT :most
 )
-RETURNING *, (
+RETURNING {columns}, (
     SELECT given.inputs FROM {schema}workflow_input AS given
     WHERE given.workflow_uuid = workflow_status.workflow_uuid
 ) AS given_inputs
 """
-# DBOS has a schema of its own where there are schemas.
-_CLAIMS: Final[Mapping[str, sa.TextClause]] = {
-    "sqlite": sa.text(_CLAIM.format(schema="")),
-    "postgresql": sa.text(_CLAIM.format(schema="dbos.")),
-}
 # Columns whose name differs in DBOS's status record.
 COLUMNS: Final = {"app_version": "application_version", "app_id": "application_id"}
+# By name: a daemon of a newer version may add columns while this one runs.
+_CLAIMED: Final = ", ".join(
+    COLUMNS.get(name, name) for name in WorkflowStatusInternal.__annotations__
+)
+# DBOS has a schema of its own where there are schemas.
+_CLAIMS: Final[Mapping[str, sa.TextClause]] = {
+    "sqlite": sa.text(_CLAIM.format(schema="", columns=_CLAIMED)),
+    "postgresql": sa.text(_CLAIM.format(schema="dbos.", columns=_CLAIMED)),
+}
 
 
 def start_due(

@@ -167,6 +167,9 @@ def _plan(result: sa.CursorResult[Any], sets: Sequence[Mapping[str, Any]]) -> Dr
     if bound is None:
         return None
     metadata: Any = result._metadata  # noqa: SLF001 - it outlives the result
+    # The columns of `SELECT *` are those that the table has at the time.
+    if isinstance(compiled.statement, sa.TextClause) and "*" in context.statement:
+        return None
     row = None
     # On PostgreSQL, an insert returns generated keys that nobody asked for.
     if metadata.returns_rows and not context._is_implicit_returning:  # noqa: SLF001
