@@ -10,11 +10,16 @@ import sqlalchemy as sa
 
 from tests.support.daemon_in_process import DaemonInProcess, running
 from tests.support.factories import ALICE, NOW
+from tests.support.postgres import MakeDatabase
 from tests.support.run_harness import Probe, make_settings
+from understudy.daemon.wiring import MEMORIES_WAIT_S, Daemon
 from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.settings import Settings
 from understudy.skills.usage import SkillListing
+from understudy.storage.engine import open_engine
+from understudy.storage.postgres import RUN_MEMORIES_LOCK, hold_lock
+from understudy.storage.schema import run_memory_bodies
 from understudy.testing.answers import Answer, SeenRequest, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Effect
@@ -410,3 +415,30 @@ def test_a_daemon_that_starts_sums_up_of_which_skills_runs_were_told(settings: S
 
     asyncio.run(before())
     asyncio.run(scenario())
+
+
+@pytest.mark.postgres
+def test_nothing_is_started_beside_a_rebuild_of_the_run_memories(
+    tmp_path: Path, fake: FakeModel, make_database: MakeDatabase, prepared_database: str
+) -> None:
+    """On SQLite it would wait for the write lock, and give up when that takes too long."""
+    url = make_database(prepared_database)
+    daemon = Daemon(make_settings(tmp_path, fake.url, "a", database_url=url))
+    database = open_engine(url)
+    orphan = {"run_id": "gone", "body": {}, "stamp": "x"}
+    with database.begin() as connection:
+        connection.execute(sa.insert(run_memory_bodies), orphan)
+
+    async def scenario() -> None:
+        with hold_lock(database, RUN_MEMORIES_LOCK):
+            starting = asyncio.create_task(daemon.start())
+            await asyncio.wait({starting}, timeout=MEMORIES_WAIT_S + 1)
+            assert not starting.done()
+        await starting
+        assert daemon.resources.state == "ready"
+        await daemon.stop()
+
+    asyncio.run(scenario())
+    with database.connect() as connection:
+        assert connection.execute(sa.select(run_memory_bodies)).all() == []
+    database.dispose()

@@ -116,7 +116,8 @@ class RunMemoryHarness:
 
     def start(self) -> Report:
         """What every start does, and what it reports."""
-        self.service.startup()
+        if not self.service.is_settled():
+            self.service.startup()
         return self.maintenance.last()
 
     def pointers(self, session_id: str = "s1") -> list[str]:

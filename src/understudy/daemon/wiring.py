@@ -34,7 +34,8 @@ from understudy.storage.migrate import migrate
 log = structlog.get_logger()
 
 DRAIN_S: Final = 5.0
-# How long a start waits for the comparison of run memories. Enough for some ten thousand.
+# How long a start waits for the comparison of run memories, some ten thousand. Of many that were
+# changed, the first ends it.
 MEMORIES_WAIT_S: Final = 0.2
 # Exercises all slow paths of the scrubber: words, and a possible phone number.
 SAMPLE: Final = "Deployed the gateways; call +1 415 555 2671."
@@ -50,6 +51,9 @@ class Daemon:
         self._background = Background(self.services)
         self._listeners = self.resources.listeners()
         self._memories: asyncio.Task[None] | None = None
+        # A rebuild of the index of run memories locks out all other writers on SQLite, and the engine
+        # starts with writes.
+        self._alone = asyncio.Lock()
 
     def migrate(self) -> None:
         """Migrate the database."""
@@ -66,13 +70,20 @@ class Daemon:
         await asyncio.to_thread(services.skills.startup)
         await asyncio.to_thread(services.rollout.startup)
         # All records are compared: runs wait for that, and requests do not.
-        self._memories = asyncio.create_task(asyncio.to_thread(services.run_memories.startup))
+        self._memories = asyncio.create_task(self._settle_memories())
         await asyncio.wait({self._memories}, timeout=MEMORIES_WAIT_S)
         execute = run_executor(resources, services, admit=self._admit).execute
-        await resources.engine.start(execute, turn=resources.units.turn)
-        await asyncio.to_thread(services.runs.upkeep.requeue_lost)
+        async with self._alone:
+            await resources.engine.start(execute, turn=resources.units.turn)
+            await asyncio.to_thread(services.runs.upkeep.requeue_lost)
         self._background.start()
         self.resources.state = "ready"
+
+    async def _settle_memories(self) -> None:
+        memories = self.services.run_memories
+        if not await asyncio.to_thread(memories.is_settled):
+            async with self._alone:
+                await asyncio.to_thread(memories.startup)
 
     async def _admit(self) -> None:
         """Wait until a run may work: its memories must be consistent, and the daemon not draining."""

@@ -52,19 +52,13 @@ class Maintenance:
         with self._lock:
             return self._last
 
-    def agreed(
-        self, unit: "Unit", policy: RunMemoryPolicy, source: MaintenanceTrigger
-    ) -> Report | None:
-        """The report of a look that finds nothing to change, else None; it needs no lock."""
+    def agrees(self, unit: "Unit", policy: RunMemoryPolicy, source: MaintenanceTrigger) -> bool:
+        """Whether a rebuild has nothing to change; this is reported as one, and needs no lock."""
         tally = ReportTally(self.clock.now_ms(), source)
-        try:
-            if not is_settled(unit, policy, now_ms=tally.checked_at_ms):
-                return None
-        except Unavailable:
-            # The rebuild fails for the same reason, and reports it.
-            return None
-        self._hold(report := tally.report(index_rebuilt=True))
-        return report
+        if not is_settled(unit, policy, now_ms=tally.checked_at_ms):
+            return False
+        self._hold(tally.report(index_rebuilt=True))
+        return True
 
     def rebuild(self, unit: "Unit", policy: RunMemoryPolicy, source: MaintenanceTrigger) -> Report:
         """Delete records that may not be kept, and index all others.

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -149,18 +150,19 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
             run_ids=leaving[:MAX_NAMED],
         )
 
-    def startup(self) -> None:
-        """Rebuild the index; a failure is reported and does not stop the daemon.
+    def is_settled(self) -> bool:
+        """Whether a start finds all records as they were left; writers go on meanwhile."""
+        # What fails here fails in `startup` as well, which reports it.
+        with suppress(Exception), self.units.read() as unit:
+            return self.maintenance.agrees(unit, policy_in(unit), MaintenanceTrigger.STARTUP)
+        return False
 
-        Writers go on during the comparison of all records, and wait only where one has changed.
-        """
+    def startup(self) -> None:
+        """Rebuild the index; a failure is reported and does not stop the daemon."""
         source = MaintenanceTrigger.STARTUP
         try:
-            with self.units.read() as unit:
-                report = self.maintenance.agreed(unit, policy_in(unit), source)
-            if report is None:
-                with self.units.exclusively(), self.units.write() as unit:
-                    report = self.maintenance.rebuild(unit, policy_in(unit), source)
+            with self.units.exclusively(), self.units.write() as unit:
+                report = self.maintenance.rebuild(unit, policy_in(unit), source)
         except Exception as problem:
             known = isinstance(problem, UnderstudyError)
             log.exception("run_memory.maintenance_failed", reason=str(problem), exc_info=not known)
