@@ -11,7 +11,7 @@ from tests.support.factories import make_run, make_session
 from tests.support.learning_factories import make_learning
 from understudy.core.sight import Sight, current_sight, whole_sight
 from understudy.learnings.model import Sensitivity
-from understudy.storage.schema import metadata, runs, sessions, tasks
+from understudy.storage.schema import agents, metadata, runs, sessions, tasks
 from understudy.storage.sight import OWNED, OWNED_FOR_READERS
 from understudy.storage.unit import Unit, Units
 
@@ -129,6 +129,10 @@ def test_parts_of_a_query_are_completed_as_well(two_users: Units) -> None:
         "an alias": sa.select(other.c.run_id),
         "a subquery": sa.select(sa.select(runs.c.run_id).subquery().c.run_id),
         "a union": sa.union(sa.select(runs.c.run_id), sa.select(other.c.run_id)),
+        "an outer join": sa.select(runs.c.run_id).select_from(agents).outerjoin(runs, sa.true()),
+        "a source with an outer join": sa.select(runs.c.run_id).select_from(
+            agents.outerjoin(runs, sa.true())
+        ),
         "a condition": sa.select(sa.literal("run-ada")).where(
             sa.exists().where(runs.c.run_id == "run-ada")
         ),

@@ -181,6 +181,12 @@ def narrowed(statement: Any, sight: Sight, *, reads: bool) -> Any:
             yield rule(part.c, sight.user_id)
 
     def complete_select(select: sa.Select[Any]) -> None:
+        # The outer joins of `select.outerjoin`, which are no `Join` before they are compiled.
+        joins: Any = select._setup_joins  # noqa: SLF001 - a copy of our own
+        select._setup_joins = tuple(  # noqa: SLF001
+            (right, sa.and_(on, *rules_of(right)) if how["isouter"] else on, left, how)
+            for right, on, left, how in joins
+        )
         for source in select.get_final_froms():
             for part in _required(source):
                 select._where_criteria += tuple(rules_of(part))  # noqa: SLF001 - a copy of our own
