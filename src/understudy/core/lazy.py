@@ -2,10 +2,14 @@
 
 import re
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, Final, cast
+
+# Two threads that import a package and a module of it at once would wait for each other.
+_IMPORTING: Final = threading.RLock()
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
@@ -45,9 +49,12 @@ class _DeferredModule(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         package = self.__name__.partition(".")[0]
-        if isinstance(sys.modules.get(package), _DeferredModule):
-            sys.modules.pop(package, None)
-        return getattr(import_module(self.__name__), name)
+        with _IMPORTING:
+            if isinstance(sys.modules.get(package), _DeferredModule):
+                del sys.modules[package]
+            value = getattr(import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
 
 
 def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
