@@ -190,7 +190,7 @@ class RunExecutor:
     worker: "AgentLoop"
     signals: StopSignals
     observer: "Metrics"
-    # Returns at once, or never while the daemon drains: the next daemon executes the run.
+    # Returns when a run may work, and never while the daemon drains: the next one executes the run.
     admit: Callable[[], Awaitable[None]]
     # Called in the transaction that ends a run.
     run_ended: EndingHook
@@ -208,11 +208,12 @@ class RunExecutor:
 
         Returns at once when there is nothing to do for it now.
         """
-        await self.admit()
+        # Before the wait: work that no execution holds is queued again.
         stop = self.signals.open(run_id)
         self.observer.run_started()
         begun = None
         try:
+            await self.admit()
             begun = await self._begin_or_fail(run_id)
             if begun is None:
                 return True
@@ -331,6 +332,7 @@ class RunExecutor:
             started_at_ms=now,
             updated_at_ms=now,
             attempt=run.attempt + 1,
+            parked=False,
         )
         # The input is appended when the run starts, so the journal has the order of the
         # conversation.
