@@ -178,13 +178,19 @@ def known_verb(text: str) -> TaggedWord | None:
 
 
 _TIME: Final = lazy_pattern(
-    r"\d{1,2}:\d\d|\d{1,2}h|\d{1,2}(?:st|nd|rd|th)|month\d|weekday\d|\d{1,2}-\d{1,2}|(?:周|星期|礼拜)[一二三四五六日天末\d].*|.*[月日号早晚上午下午天点]"
+    r"\d{1,2}:\d\d|\d{1,2}h|\d{1,2}(?:st|nd|rd|th)|month\d|weekday\d|\d{1,2}-\d{1,2}|(?:周|星期|礼拜)[一二三四五六日天末\d].*|.*(?:[月日号早晚天点]|[早晚]上|[上中下]午)"
 )
+_HOUR: Final = lazy_pattern(r"\d{1,2}(?::\d\d|h)?|\d{1,2}:\d\d-\d{1,2}:\d\d|[早晚]上|[上中下]午")
 
 
 def is_time(words: Iterable[str]) -> bool:
     """Whether a phrase names a time, such as a weekday or an hour."""
     return any(it in LISTS.set("times") or _TIME.fullmatch(it) for it in words)
+
+
+def is_hour(words: Iterable[str]) -> bool:
+    """Whether a time is one of the day, which says nothing about the day."""
+    return all(it in LISTS.set("hours") or _HOUR.fullmatch(it) for it in words)
 
 
 class Lexicon:
@@ -318,7 +324,7 @@ _VIETNAMESE_DAYS: Final = ("hai", "ba", "tư", "năm", "sáu", "bảy")
 _NO_NAME: Final = (
     r"(?!(?:back|again|up|out|off|over|in|on|at|by|to|for|from|with|about|and|or|as|if|when|before|after|until|every|each|once|twice"
     r"|yesterday|today|tomorrow|tonight|later|now|soon|sooner|anytime|any|asap|first|maybe|only|what|crazy|lazy|old|stupid|this|that|next|last"
-    rf"|{_WEEKDAY}|\w+ly)\b)"
+    rf"|{_WEEKDAY}s?|\w+ly)\b)"
 )
 _SURNAMES: Final = "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎"
 _HAN_NAME: Final = (

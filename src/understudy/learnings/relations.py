@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum, auto
 from typing import Final
 
-from understudy.learnings.clause_words import LISTS, NUMERIC, WordClass, has_han, is_time
+from understudy.learnings.clause_words import LISTS, NUMERIC, WordClass, has_han, is_hour, is_time
 from understudy.learnings.frames import (
     BE,
     LANGUAGE,
@@ -88,6 +88,9 @@ def _excludes(one: Frame, other: Frame) -> bool:
     first, second = one.value, other.value
     if opposed(first, second):
         return True
+    if one.slot == other.slot == WHEN and is_hour(first) != is_hour(second):
+        # What is at noon can be on Fridays.
+        return False
     numbers = [has_number(it) for it in (first, second)]
     if all(numbers):
         return _is_one_measure(one, other)

@@ -107,7 +107,7 @@ _PERSONS: Final = (
 # What holds for some of several leaves room for the others: `one of the offices is in Oslo`.
 _SOME: Final = lazy_pattern(
     r"\W*(?:(?:one of|some|someone|somebody|several|another|(?:two|three|four|five) of|một trong|ai đó|có người)\b"
-    r"|其中一|有些|有人|(?:(?:(?:我们?|咱们)(?:的|有)?)一|有一?)[个位名](?!月|小时|星期|人)|一[位名]"
+    r"|其中一|有些|有人|(?:(?:(?:我们?|咱们)(?:的|有)?)一|有一?)[个位名](?!月|小时|星期|人)|一[位名]|一个(?:朋友|同事|同学|邻居|客户|用户|员工|学生|老师)"
     rf"|an? (?:\w+ ){{0,3}}?(?:{_PERSONS})\b|an? (?:\w+ ){{1,3}}?of (?:mine|ours)\b"
     r"|an? (?:\w+ ){1,3}?(?:happened|occurred|took|was|were|ran|failed|started|ended)\b"
     r"|(?:có )?một (?:người|khách|đồng nghiệp|bạn|anh|chị|cô|em|nhân viên|học sinh)\b)",

@@ -41,6 +41,10 @@ SAME = (
     ("I prefer tabs over spaces", "I prefer tabs to spaces"),
 )
 CONFLICT = (
+    ("I'm allergic to nuts", "I'm not allergic to nuts"),
+    ("Tôi dị ứng với tôm", "Tôi không dị ứng với tôm"),
+    ("The retro is on Friday at 9:00", "The retro is on Friday at 10:00"),
+    ("会议在上午", "会议在下午"),
     ("Deployments are on Mondays", "We deploy every Friday"),
     ("We do testing with pytest", "We test using unittest"),
     ("Our backups run at midnight", "We back up at noon"),
@@ -173,6 +177,13 @@ UNRELATED = (
     ("We use Python", "We use Go"),
     ("I like tea", "I like coffee"),
     ("The build takes 5 minutes", "The build runs on Jenkins"),
+    ("Deployments happen on Thursdays", "Deployments happen at noon"),
+    ("The retro is on Friday", "The retro is at 9:00"),
+    ("Call me Anna", "Call me Mondays"),
+    ("I'm allergic to nuts", "I'm allergic to cats"),
+    ("Tôi dị ứng với đậu phộng", "Tôi dị ứng với tôm"),
+    ("部署在周一", "部署在阿里云上"),
+    ("一个朋友住在北京", "一个朋友住在上海"),
 )
 
 
