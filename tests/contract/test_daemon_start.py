@@ -23,13 +23,13 @@ def settings(tmp_path: Path, fake: FakeModel, prepared_url: str) -> Settings:
 @pytest.fixture
 def compare(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """The run memories are compared once this is set."""
-    wanted, startup = threading.Event(), RunMemoryService.startup
+    wanted, is_settled = threading.Event(), RunMemoryService.is_settled
 
-    def late(service: RunMemoryService) -> None:
+    def late(service: RunMemoryService) -> bool:
         assert wanted.wait(PATIENCE_S)
-        startup(service)
+        return is_settled(service)
 
-    monkeypatch.setattr(RunMemoryService, "startup", late)
+    monkeypatch.setattr(RunMemoryService, "is_settled", late)
     return wanted
 
 
