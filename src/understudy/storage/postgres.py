@@ -74,6 +74,7 @@ def open_postgres(url: str) -> sa.Engine:
             "keepalives_idle": 30,
             "keepalives_interval": 10,
             "keepalives_count": 3,
+            "tcp_user_timeout": 60_000,
         },
     )
     dialect: Any = engine.dialect
