@@ -256,7 +256,7 @@ def make_settings(home: Path, url: str = "", *routes: str, **fields: Any) -> Set
         "home": home,
         "host": "127.0.0.1",
         "port": 0,
-        "database_url": "sqlite:///unused",
+        "database_url": f"sqlite:///{home}/unused.db",
         "config_file": home / "config.toml",
         "workspace": workspace,
         "routes": {
