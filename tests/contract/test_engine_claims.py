@@ -10,11 +10,11 @@ import sqlalchemy as sa
 
 from tests.support.daemon import wait_for
 from tests.support.factories import make_run
+from tests.support.idle_engine import idle_engine
 from tests.support.postgres import MakeDatabase
 from understudy.engine.claim import claim
 from understudy.engine.durable import APPLICATION, QUEUE, DurableEngine
 from understudy.runs.model import Run
-from understudy.storage.engine import WriteTurns, open_engine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 
@@ -38,19 +38,8 @@ class Queued:
 
 @pytest.fixture
 async def queued(make_database: MakeDatabase) -> AsyncIterator[Queued]:
-    database, turns = open_engine(make_database()), WriteTurns()
-    engine = DurableEngine(database, executor_id="one")
-    with turns.turn():
-        await engine.start(_nothing, turn=turns.turn)
+    async with idle_engine(make_database()) as (database, engine):
         yield Queued(database, engine)
-        stopping = asyncio.create_task(engine.stop())
-        await asyncio.sleep(0)
-    await stopping
-    database.dispose()
-
-
-async def _nothing(_: str) -> bool:
-    return False
 
 
 def _is_waiting(database: sa.Engine) -> bool:

@@ -1,6 +1,5 @@
 """The queue entry that we write is the one that the durable engine would write."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,6 +8,7 @@ import sqlalchemy as sa
 from dbos import DBOSClient
 
 from tests.support.factories import make_run
+from tests.support.idle_engine import idle_engine
 from understudy.engine.durable import (
     APPLICATION,
     APPLICATION_VERSION,
@@ -16,7 +16,6 @@ from understudy.engine.durable import (
     WORKFLOW,
     DurableEngine,
 )
-from understudy.storage.engine import WriteTurns, open_engine
 
 pytestmark = pytest.mark.anyio
 # What differs between two entries of one kind.
@@ -25,20 +24,8 @@ OWN = ("workflow_uuid", "creator_xid", "created_at", "updated_at")
 
 @pytest.fixture
 async def engine(database_url: str) -> AsyncIterator[tuple[sa.Engine, DurableEngine]]:
-    """A durable engine whose dispatcher waits for its turn for ever."""
-    database, turns = open_engine(database_url), WriteTurns()
-    engine = DurableEngine(database, executor_id="one")
-    with turns.turn():
-        await engine.start(_nothing, turn=turns.turn)
-        yield database, engine
-        stopping = asyncio.create_task(engine.stop())
-        await asyncio.sleep(0)
-    await stopping
-    database.dispose()
-
-
-async def _nothing(_: str) -> bool:
-    return False
+    async with idle_engine(database_url) as both:
+        yield both
 
 
 def _entries(database: sa.Engine) -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """Validation of channels, members, policies, messages and reactions."""
 
-import json
 import unicodedata
 from dataclasses import asdict
 from typing import Any, Final
@@ -8,7 +7,6 @@ from typing import Any, Final
 from understudy.channels.model import (
     LEAST,
     MAX_EMOJI_CHARS,
-    MAX_METADATA_BYTES,
     MAX_POLICY_COUNT,
     MAX_POLICY_MS,
     AutonomyPolicy,
@@ -17,7 +15,7 @@ from understudy.channels.model import (
 )
 from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id
-from understudy.core.records import JsonObject
+from understudy.core.records import MAX_METADATA_BYTES, JsonObject, fits_metadata
 from understudy.sessions.model import MemberKind
 
 # Metadata keys of the daemon: the run and turn of a message, the bridge it came over.
@@ -68,7 +66,7 @@ def checked_member(member: ChannelMember) -> dict[str, Any]:
 
 def check_metadata(metadata: JsonObject) -> None:
     """Refuse metadata that is too long, or reserved for the daemon."""
-    if len(json.dumps(dict(metadata))) > MAX_METADATA_BYTES:
+    if not fits_metadata(metadata):
         raise coded_error(
             "channels/metadata_too_large", pointer="/metadata", limit_bytes=MAX_METADATA_BYTES
         )

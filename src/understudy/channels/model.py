@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 MAX_MEMBERS: Final = 1000
 MAX_CONTENT_BYTES: Final = 64 * 1024
-MAX_METADATA_BYTES: Final = 16 * 1024
 MAX_EMOJI_CHARS: Final = 64
 MAX_REACTIONS: Final = 200
 # The longest duration in a policy: a week.

@@ -128,7 +128,9 @@ def json_object(text: str | None, option: str) -> dict[str, Any] | None:
 
 def with_fields(options: Mapping[str, Any], fields: str | None) -> dict[str, Any]:
     """The options that were typed, and the JSON object of `--fields`; none may be in both."""
-    typed = {name: value for name, value in options.items() if value is not None}
+    from understudy.client.calls import given
+
+    typed = given(**options)
     more = json_object(fields, "--fields") or {}
     if twice := sorted(typed.keys() & more.keys()):
         raise typer.BadParameter(f"--fields has {twice[0]!r}, which an option gives; give one")

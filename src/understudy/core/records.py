@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 JsonObject: TypeAlias = Mapping[str, Any]
+# Most bytes of what a caller keeps with a record; it is read and written whole with it.
+MAX_METADATA_BYTES: Final = 16 * 1024
 # Lists of names under `…_allow` and `…_deny`.
 ScopeLists: TypeAlias = Mapping[str, list[str]]
 # Marks a field in a JSON schema; the OpenAPI document is completed from it, and does not show it.
@@ -103,6 +105,11 @@ def reduced(kind: type[T], record: object, **more: Any) -> T:
     hashable: Any = kind
     names = {each.name for each in fields(hashable) if hasattr(record, each.name)} - set(more)
     return kind(**{name: getattr(record, name) for name in names}, **more)
+
+
+def fits_metadata(metadata: JsonObject) -> bool:
+    """Whether a caller's metadata is within the limit as JSON."""
+    return len(json.dumps(dict(metadata))) <= MAX_METADATA_BYTES
 
 
 def plain(value: Any) -> Any:

@@ -1,14 +1,13 @@
 """A message as the input of a run: quoted, so that it cannot imitate anything else."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from understudy.core.errors import coded_error
+from understudy.core.records import MAX_METADATA_BYTES, fits_metadata
 from understudy.core.text import one_line, preview
 from understudy.mailboxes.model import (
     MAX_CONTENT_BYTES,
-    MAX_METADATA_BYTES,
     MAX_SUBJECT_CHARS,
     MailSender,
     Message,
@@ -37,7 +36,7 @@ def check_message(wanted: NewMessage) -> None:
     if len(wanted.content.encode(errors="surrogatepass")) > MAX_CONTENT_BYTES:
         raise coded_error("mailboxes/message_too_large", limit_bytes=MAX_CONTENT_BYTES)
     _check_subject(wanted.subject)
-    if wanted.metadata and len(json.dumps(dict(wanted.metadata))) > MAX_METADATA_BYTES:
+    if wanted.metadata and not fits_metadata(wanted.metadata):
         raise coded_error(
             "mailboxes/message_metadata_too_large",
             pointer="/metadata",

@@ -12,7 +12,6 @@ from understudy.core.records import HIDDEN, OMIT, JsonObject, shown_if_set
 
 MAX_CONTENT_BYTES: Final = 64 * 1024
 MAX_SUBJECT_CHARS: Final = 200
-MAX_METADATA_BYTES: Final = 16 * 1024
 MAX_ATTEMPTS: Final = 3
 # The most messages that may wait in one mailbox.
 MAX_WAITING: Final = 1000

@@ -1,25 +1,23 @@
 """The base classes of all wire models."""
 
-import json
 from dataclasses import asdict, is_dataclass
-from typing import Annotated, Any, Final, Generic, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from understudy.core.records import MAX_METADATA_BYTES, fits_metadata
 from understudy.core.records import Omitted as Omitted
 from understudy.core.showable import showable
 from understudy.settings import DebugLevel as DebugLevel
 
 T = TypeVar("T")
 
-MAX_METADATA_BYTES: Final = 16 * 1024
-
 JsonObject: TypeAlias = dict[str, Any]
 
 
 def _bounded(metadata: JsonObject) -> JsonObject:
-    if len(json.dumps(metadata)) > MAX_METADATA_BYTES:
+    if not fits_metadata(metadata):
         raise PydanticCustomError(
             "metadata_too_large",
             "must have at most {limit} bytes as JSON",
@@ -28,7 +26,7 @@ def _bounded(metadata: JsonObject) -> JsonObject:
     return metadata
 
 
-# What a caller keeps with a record; it is read and written whole with it.
+# What a caller keeps with a record.
 Metadata = Annotated[JsonObject, AfterValidator(_bounded)]
 ScopeLists: TypeAlias = dict[str, list[str]]
 # A field that accepts its JSON form: an enum's value, a list for a tuple. Strict models would
