@@ -28,18 +28,26 @@ class StopSignal:
 
     how: StopRequest | None = None
     is_superseded: bool = False
-    _event: asyncio.Event = field(default_factory=asyncio.Event)
+    # The tasks with guarded work, and whether the stop has cancelled them.
+    _guarded: dict[asyncio.Task[Any], bool] = field(default_factory=dict)
 
     def set(self, how: StopRequest) -> None:
         """Request the stop; a second request changes nothing."""
         if self.how is None:
             self.how = how
-            self._event.set()
+            self._cancel()
 
     def supersede(self) -> None:
         """End the execution silently: a newer execution of the same run has begun."""
         self.is_superseded = True
-        self._event.set()
+        self._cancel()
+
+    def _cancel(self) -> None:
+        for task, is_cancelled in self._guarded.items():
+            # Once: a second cancellation would interrupt how the work ends.
+            if not is_cancelled:
+                self._guarded[task] = True
+                task.cancel()
 
     def check(self) -> None:
         """Raise `Stopped` if the stop was asked for, `RunTakenOver` if a newer execution has begun."""
@@ -49,26 +57,30 @@ class StopSignal:
             raise Stopped(self.how)
 
     async def guard(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await the work; on a stop cancel it, wait until it has ended, then raise."""
-        if self._event.is_set():
-            work.close()
-            self.check()
-        task = asyncio.ensure_future(work)
-        stop = asyncio.ensure_future(self._event.wait())
+        """Await the work; on a stop cancel it, wait until it has ended, then raise.
+
+        The work is part of the calling task, as in `asyncio.timeout`; guards are not nested.
+        """
         try:
-            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
+            self.check()
+        except (Stopped, RunTakenOver):
+            work.close()
+            raise
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in a task
+        before = task.cancelling()
+        self._guarded[task] = False
+        try:
+            return await work
         except asyncio.CancelledError:
-            task.cancel()
-            await asyncio.wait({task})
+            is_stop = self._guarded[task]
+            # Others may have cancelled the task as well.
+            if is_stop and task.cancelling() == before + 1:
+                self.check()
             raise
         finally:
-            stop.cancel()
-        if task.cancelled():
-            self.check()
-        return task.result()
+            if self._guarded.pop(task):
+                task.uncancel()
 
 
 @dataclass(slots=True)

@@ -3,9 +3,10 @@
 import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Final, ParamSpec, Protocol, TypeVar
 
@@ -139,17 +140,18 @@ class Tool(Protocol):
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run blocking work on a thread; a cancelled caller returns only when the work has ended."""
-    task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    bound = partial(copy_context().run, work, *args, **kwargs)
+    future = asyncio.get_running_loop().run_in_executor(None, bound)
     cancelled: asyncio.CancelledError | None = None
-    while not task.done():
+    while not future.done():
         try:
-            await asyncio.wait({task})
+            await asyncio.wait({future})
         except asyncio.CancelledError as asked:
             cancelled = asked
     if cancelled is not None:
-        task.exception()  # retrieved, so that asyncio does not log it as never retrieved
+        future.exception()  # retrieved, so that asyncio does not log it as never retrieved
         raise cancelled
-    return task.result()
+    return future.result()
 
 
 @lru_cache(maxsize=512)

@@ -6,7 +6,13 @@ import threading
 import pytest
 
 from understudy.runs.model import StopRequest
-from understudy.runs.stops import Stopped, StopSignal, StopSignals, watch_stop_requests
+from understudy.runs.stops import (
+    RunTakenOver,
+    Stopped,
+    StopSignal,
+    StopSignals,
+    watch_stop_requests,
+)
 
 CANCEL, INTERRUPT = StopRequest.CANCEL, StopRequest.INTERRUPT
 
@@ -97,6 +103,59 @@ async def test_being_cancelled_from_outside_also_waits_for_the_work() -> None:
     with pytest.raises(asyncio.CancelledError):
         await guarded
     assert events == ["cleaned up"]
+
+
+async def test_a_task_goes_on_after_its_work_was_stopped() -> None:
+    signal = StopSignal()
+
+    async def go_on() -> int:
+        with pytest.raises(Stopped):
+            await signal.guard(asyncio.Event().wait())
+        await asyncio.sleep(0)
+        task = asyncio.current_task()
+        assert task is not None
+        return task.cancelling()
+
+    going_on = asyncio.create_task(go_on())
+    await asyncio.sleep(0)
+    signal.set(CANCEL)
+
+    assert await going_on == 0
+
+
+async def test_being_cancelled_from_outside_counts_beside_a_stop() -> None:
+    signal = StopSignal()
+    guarded = asyncio.create_task(signal.guard(asyncio.Event().wait()))
+    await asyncio.sleep(0)
+    signal.set(CANCEL)
+    guarded.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await guarded
+
+
+async def test_a_newer_execution_does_not_interrupt_how_stopped_work_ends() -> None:
+    signal, is_ending, may_end, ended = StopSignal(), asyncio.Event(), asyncio.Event(), []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            is_ending.set()
+            await may_end.wait()
+            ended.append(True)
+
+    guarded = asyncio.create_task(signal.guard(work()))
+    await asyncio.sleep(0)
+    signal.set(CANCEL)
+    await is_ending.wait()
+    signal.supersede()
+    await asyncio.sleep(0)
+    may_end.set()
+
+    with pytest.raises(RunTakenOver):
+        await guarded
+    assert ended == [True]
 
 
 def test_the_first_wish_counts() -> None:
