@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_run
 from understudy.core.clock import SystemClock
@@ -28,13 +30,24 @@ class DeafUnits(Units):
     def write(self) -> Iterator[Any]:
         with self._units.write() as unit:
             yield unit
+        self._fail_once()
+
+    @contextmanager
+    def write_if_free(self) -> Iterator[Any]:
+        with self._units.write_if_free() as unit:
+            yield unit
+        if unit is not None:
+            self._fail_once()
+
+    def _fail_once(self) -> None:
         if self._deaf:
             self._deaf = False
             raise DatabaseUnavailable("database_unavailable", domain="storage")
 
 
+@pytest.mark.parametrize("is_brief", [True, False])
 async def test_a_step_whose_commit_was_not_acknowledged_is_found_and_not_repeated(
-    database: UnitsOnDatabase,
+    database: UnitsOnDatabase, *, is_brief: bool
 ) -> None:
     run = make_run("s1", status=RunStatus.RUNNING, attempt=1)
     with database.units.write() as unit:
@@ -42,7 +55,7 @@ async def test_a_step_whose_commit_was_not_acknowledged_is_found_and_not_repeate
     steps = Steps(units=DeafUnits(database.units), clock=SystemClock(), run=run)
     event = NewEvent(kind=EventKind.MESSAGE, run_id=run.run_id, key="k", data={"text": "hi"})
 
-    (written,) = await steps.write([event])
+    (written,) = await steps.write([event], is_brief=is_brief)
 
     assert written.data == {"text": "hi"}
     with database.units.read() as unit:

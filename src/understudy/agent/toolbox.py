@@ -184,7 +184,8 @@ class Toolbox:
             if outcome.executed and not _is_own(asked, outcome.content):
                 unit.runs.taint(asked.run.run_id, {TaintSource.TOOL_RESULT: [asked.call.name]})
 
-        await execution.steps.write([result] if is_announced else [begin, result], also=also)
+        events = [result] if is_announced else [begin, result]
+        await execution.steps.write(events, also=also, is_brief=artifact is None)
 
     async def _outcome(
         self,

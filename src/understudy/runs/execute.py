@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import structlog
 
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord, UnderstudyError, coded_error
+from understudy.core.errors import (
+    DamagedRecord,
+    DatabaseUnavailable,
+    UnderstudyError,
+    coded_error,
+)
 from understudy.runs.deliveries import queue_deliveries, settle_local
 from understudy.runs.lifecycle import RESUMES, RUN, TERMINAL, input_event, run_event, status_event
 from understudy.runs.model import (
@@ -89,20 +94,29 @@ class Steps:
         return event
 
     async def write(
-        self, events: Sequence[NewEvent], *, also: Also | None = None
+        self, events: Sequence[NewEvent], *, also: Also | None = None, is_brief: bool = False
     ) -> tuple[JournalEvent, ...]:
         """Append events of this run, or raise `RunTakenOver` when another execution owns the run.
 
-        `also` writes more rows in the same transaction.
+        `also` writes more rows in the same transaction. What `is_brief` is written at once if no
+        other writer is at work: it takes less time than a thread takes to begin it. No files then.
         """
         tries = 0
 
         def write() -> tuple[JournalEvent, ...]:
             nonlocal tries
             tries += 1
-            return self._write(events, also, is_repeat=tries > 1)
+            with self.units.write() as unit:
+                return self._write(unit, events, also, is_repeat=tries > 1)
 
-        written = await retry_while_db_down(write)
+        written = None
+        if is_brief:
+            try:
+                written = self._write_if_free(events, also)
+            except DatabaseUnavailable:
+                tries = 1
+        if written is None:
+            written = await retry_while_db_down(write)
         self.remember(written)
         return written
 
@@ -110,20 +124,25 @@ class Steps:
         """Note the events of finished steps, as read from the journal."""
         self.done.update({event.key: event for event in events if event.key is not None})
 
+    def _write_if_free(
+        self, events: Sequence[NewEvent], also: Also | None
+    ) -> tuple[JournalEvent, ...] | None:
+        with self.units.write_if_free() as unit:
+            return None if unit is None else self._write(unit, events, also, is_repeat=False)
+
     def _write(
-        self, events: Sequence[NewEvent], also: Also | None, *, is_repeat: bool
+        self, unit: "Unit", events: Sequence[NewEvent], also: Also | None, *, is_repeat: bool
     ) -> tuple[JournalEvent, ...]:
-        with self.units.write() as unit:
-            if not unit.runs.owns(self.run.run_id, self.run.attempt):
-                raise RunTakenOver(self.run.run_id)
-            # The first attempt may have committed although its acknowledgement was lost.
-            if is_repeat and (stored := self._stored(unit, events)):
-                return stored
-            if also is not None:
-                also(unit)
-            if not events:
-                return ()
-            return unit.journal.append(self.run.session_id, events, at_ms=self.clock.now_ms())
+        if not unit.runs.owns(self.run.run_id, self.run.attempt):
+            raise RunTakenOver(self.run.run_id)
+        # The first attempt may have committed although its acknowledgement was lost.
+        if is_repeat and (stored := self._stored(unit, events)):
+            return stored
+        if also is not None:
+            also(unit)
+        if not events:
+            return ()
+        return unit.journal.append(self.run.session_id, events, at_ms=self.clock.now_ms())
 
     def _stored(self, unit: "Unit", events: Sequence[NewEvent]) -> tuple[JournalEvent, ...]:
         keys = [event.key for event in events if event.key is not None]

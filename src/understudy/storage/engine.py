@@ -13,6 +13,8 @@ from understudy.core.errors import coded_error
 from understudy.storage.postgres import PostgresDialect, open_postgres
 
 BUSY_TIMEOUT_MS: Final = 30_000
+# The pages of the write-ahead log from which a commit writes them back.
+CHECKPOINT_PAGES: Final = 1000
 _BEGIN: Final = sa.text("BEGIN IMMEDIATE")
 
 
@@ -69,13 +71,25 @@ class WriteTurns:
         self._waiting: deque[threading.Lock] = deque()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def turn(self) -> Iterator[bool]:
         """Wait for the turn, as long as SQLite's busy timeout, and pass it on at the end."""
         self._take()
         try:
-            yield
+            yield True
         finally:
             self._pass_on()
+
+    @contextmanager
+    def turn_if_free(self) -> Iterator[bool]:
+        """Take the turn and pass it on at the end; yields False if another writer has it."""
+        with self._guard:
+            is_mine = not self._is_taken
+            self._is_taken = True
+        try:
+            yield is_mine
+        finally:
+            if is_mine:
+                self._pass_on()
 
     def _take(self) -> None:
         with self._guard:
@@ -105,11 +119,25 @@ class SqliteDialect:
     """How a unit of work begins and locks on SQLite."""
 
     def __init__(self) -> None:
-        self.turn = WriteTurns().turn
+        turns = WriteTurns()
+        self.turn, self.turn_if_free = turns.turn, turns.turn_if_free
 
-    def begin_write(self, connection: sa.Connection) -> None:
-        """Take the write lock before the first read, so that reads stay valid until the commit."""
-        connection.execute(_BEGIN)
+    def begin_write(self, connection: sa.Connection, *, waits: bool = True) -> None:
+        """Take the write lock before the first read, so that reads stay valid until the commit.
+
+        Unless it `waits`, it fails if another process has the lock, and leaves it to the next writer
+        that does to write the log back to the file, which waits for the disk.
+        """
+        driver: Any = connection.connection.driver_connection
+        driver.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES if waits else 0}")
+        if waits:
+            connection.execute(_BEGIN)
+            return
+        driver.execute("PRAGMA busy_timeout=0")
+        try:
+            connection.execute(_BEGIN)
+        finally:
+            driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
 
     def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
         """Nothing to do: there is no other writer."""

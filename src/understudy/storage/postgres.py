@@ -129,12 +129,16 @@ def _unlock(connection: sa.Connection, number: int) -> None:
 class PostgresDialect:
     """How a unit of work begins and locks on PostgreSQL."""
 
-    def begin_write(self, connection: sa.Connection) -> None:
+    def begin_write(self, connection: sa.Connection, *, waits: bool = True) -> None:
         """Nothing to do: rows are locked one by one."""
 
-    def turn(self) -> AbstractContextManager[object]:
+    def turn(self) -> AbstractContextManager[bool]:
         """No turn needed: rows are locked one by one."""
-        return nullcontext()
+        return nullcontext(True)
+
+    def turn_if_free(self) -> AbstractContextManager[bool]:
+        """Never free: every statement waits for the server."""
+        return nullcontext(False)
 
     def shielded(self, connection: sa.Connection) -> AbstractContextManager[object]:
         """A savepoint: without it a failed read would abort the transaction."""

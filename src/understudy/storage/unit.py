@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import Final, cast
 
@@ -233,28 +233,44 @@ class Units:
         with self._one_at_a_time(), reachable(), reading(self.engine) as connection:
             yield self._unit(connection, since)
 
-    @contextmanager
-    def write(self) -> Iterator[Unit]:
+    def write(self) -> AbstractContextManager[Unit]:
         """A unit that writes; it commits at the end, or rolls back on an exception."""
+        return cast("AbstractContextManager[Unit]", self._write(self._dialect.turn))
+
+    @contextmanager
+    def write_if_free(self) -> Iterator[Unit | None]:
+        """As `write`, for the event loop, which must not wait; yields None where it would.
+
+        It would on PostgreSQL, while another thread writes, and where connections are scarce.
+        """
+        pool = cast("sa.QueuePool", self.engine.pool)
+        if pool.checkedout() >= pool.size():
+            yield None
+        else:
+            with self._write(self._dialect.turn_if_free, waits=False) as unit:
+                yield unit
+
+    @contextmanager
+    def _write(
+        self, turn: Callable[[], AbstractContextManager[bool]], *, waits: bool = True
+    ) -> Iterator[Unit | None]:
         regrets: list[Callable[[BaseException], None]] = []
         since = self._now()
         try:
-            with (
-                self._one_at_a_time(),
-                reachable(),
-                self._dialect.turn(),
-                self.engine.connect() as connection,
-                connection.begin(),
-            ):
-                self._dialect.begin_write(connection)
-                unit = self._unit(connection, since)
-                regrets = unit.if_rolled_back
-                begin_change(unit)
-                yield unit
-                unit.chains.settle()
-                end_rehearsal()
-                changed = unit.changed_tables
-                self._dialect.announce(connection, changed & CACHED)
+            with self._one_at_a_time(), reachable(), turn() as is_taken:
+                if not is_taken:
+                    yield None
+                    return
+                with self.engine.connect() as connection, connection.begin():
+                    self._dialect.begin_write(connection, waits=waits)
+                    unit = self._unit(connection, since)
+                    regrets = unit.if_rolled_back
+                    begin_change(unit)
+                    yield unit
+                    unit.chains.settle()
+                    end_rehearsal()
+                    changed = unit.changed_tables
+                    self._dialect.announce(connection, changed & CACHED)
         except BaseException as problem:
             for regret in regrets:
                 regret(problem)
