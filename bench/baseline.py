@@ -17,6 +17,7 @@ from understudy.agent.prompt import PromptBuilder
 from understudy.agent.toolbox import Toolbox
 from understudy.core.bell import Bell
 from understudy.core.clock import SystemClock
+from understudy.daemon.wiring import Daemon
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords, SkillOwnership
 from understudy.evolution.offer_book import OfferBook
@@ -44,7 +45,6 @@ from understudy.settings import Flags, Settings, load_settings
 from understudy.storage.unit import Unit
 from understudy.telemetry.metrics import Metrics
 from understudy.tools.base import Tool
-from understudy.tools.files import ListFiles, ReadFile, WriteFile
 from understudy.tools.registry import ToolRegistry
 
 
@@ -98,11 +98,13 @@ def loop_cpu_seconds(home: Path, model_url: str, text: str, *, runs: int) -> tup
 
 async def _measure(settings: Settings, text: str, runs: int) -> tuple[float, float]:
     providers = Routes(settings)
-    loop = _loop(settings, providers, settings.workspace)
-    await loop.work(_execution(text))
+    # The tools of a daemon, so that the model gets the same requests; nothing else of it is used.
+    registry = Daemon(settings).services.tools
+    loop = _loop(providers, settings.workspace, registry)
+    await loop.work(_execution(text, registry))
     cpu, wall = time.process_time(), time.perf_counter()
     for _ in range(runs):
-        ending = await loop.work(_execution(text))
+        ending = await loop.work(_execution(text, registry))
         assert ending.status is RunStatus.COMPLETED, ending
     spent = time.process_time() - cpu, time.perf_counter() - wall
     await providers.close()
@@ -114,9 +116,8 @@ def route_config(model_url: str) -> str:
     return f'[routes.fake]\nprovider = "openai"\nmodel = "fake"\nbase_url = "{model_url}"\n'
 
 
-def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
+def _loop(providers: Routes, workspace: Path, registry: ToolRegistry) -> AgentLoop:
     slots, clock, units = Slots(32), SystemClock(), NoUnits()
-    registry = ToolRegistry([ReadFile(), WriteFile(), ListFiles()])
     metrics = Metrics(registry.names())
     offers = OfferBook(clock)
     coach = EvolutionCoach(units, offers)
@@ -153,7 +154,7 @@ def _loop(settings: Any, providers: Routes, workspace: Path) -> AgentLoop:
     )
 
 
-def _execution(text: str) -> RunExecution:
+def _execution(text: str, registry: ToolRegistry) -> RunExecution:
     run = Run(
         run_id="run",
         session_id="session",
@@ -168,8 +169,11 @@ def _execution(text: str) -> RunExecution:
         route=Route(route_id="fake", model="fake"),
     )
     steps = MemorySteps(units=NoUnits(), clock=SystemClock(), run=run)
-    names = ("read_file", "write_file", "list_files")
     snapshot = RunSnapshot(
-        system="You are measured.", tools=names, max_steps=20, history_from=1, input_offset=1
+        system="You are measured.",
+        tools=tuple(registry.names()),
+        max_steps=20,
+        history_from=1,
+        input_offset=1,
     )
     return RunExecution(run=run, steps=steps, stop=StopSignal(), snapshot=snapshot)

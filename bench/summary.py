@@ -87,7 +87,7 @@ def _daemon(rounds: int) -> Iterator[float]:
                     return (cpu_seconds(process) - before) / runs
 
                 def speed(sessions: int) -> float:
-                    runs = max(sessions, 16)
+                    runs = min(16 * sessions, 64)
                     names = make_sessions(client, f"t{sessions}", sessions)
                     return runs / run_all(client, names, SHORT_RUN, runs)
 
