@@ -34,6 +34,14 @@ ACTION: Final = "skills.seed"
 FOLDER: Final = "system"
 # Folders with these prefixes are shared by skills and are not skills.
 NOT_SKILLS: Final = ("_", ".")
+# Digests of the shipped bundles that the guard found clean before the release: a test scans them
+# with the rules of the same version. A bundle with other content is scanned when it is seeded.
+SCANNED: Final = frozenset(
+    {
+        "dcfe39ee9fd1990383168df7060cd767229d8c7ddf0ac978bedd05a55350fdad",
+        "812fc2d9b1c9ad80af989ec49fb34bd44a2444f5d1c81841bcd05fbfd8dec092",
+    }
+)
 
 
 class RefusedSeed(NamedTuple):
@@ -125,7 +133,7 @@ def _step(unit: "Unit", before: Skill | None, bundle: Bundle) -> _Step:
 def _row(slug: str, bundle: Bundle, guard: ContentGuard, *, now_ms: int) -> Skill:
     """The record of a shipped skill without its version number, after the checks of any skill."""
     check_slug(slug)
-    if found := guard.findings(bundle):
+    if bundle.digest not in SCANNED and (found := guard.findings(bundle)):
         raise unsafe_error(found)
     reading = parse(bundle.manifest_text)
     manifest = reading.manifest

@@ -12,7 +12,7 @@ from understudy.skills.bundles.manifest import Manifest, read
 from understudy.skills.bundles.standard import export
 from understudy.skills.content_guard import scan_skill
 from understudy.skills.dependencies.requirements import find_requirements
-from understudy.skills.shipped_skills import FOLDER, shipped_skills
+from understudy.skills.shipped_skills import FOLDER, SCANNED, shipped_skills
 
 SHIPPED = shipped_skills()
 
@@ -46,6 +46,10 @@ def test_one_says_when_to_use_it_and_has_tags(slug: str) -> None:
 @skill
 def test_one_is_clean_by_the_guard(slug: str) -> None:
     assert scan_skill(SHIPPED[slug]) == ()
+
+
+def test_the_digests_that_need_no_scan_at_a_start_are_those_of_what_is_shipped() -> None:
+    assert {bundle.digest for bundle in SHIPPED.values()} == SCANNED
 
 
 @skill
