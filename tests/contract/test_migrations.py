@@ -69,7 +69,7 @@ from understudy.storage.learning_rows import (
     read_candidate,
     read_learning,
 )
-from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
+from understudy.storage.migrate import MIGRATIONS, VERSION_TABLE, alembic_config, migrate
 from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import to_row
 from understudy.storage.schema import (
@@ -190,10 +190,49 @@ def proposed(content: str) -> Candidate:
     return make_candidate(wanted, origin=Origin.API, now_ms=NOW)
 
 
-def test_up_from_empty_gives_the_schema_of_the_code(engine: sa.Engine) -> None:
+def written(engine: sa.Engine) -> list[tuple[str, str]]:
+    """What a SQLite file was told to make, in that order."""
+    with engine.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT name, sql FROM sqlite_schema ORDER BY rowid")
+        return [(row.name, " ".join((row.sql or "").split())) for row in rows]
+
+
+def test_a_new_database_has_the_schema_of_the_code(engine: sa.Engine) -> None:
     migrate(engine)
 
     assert differences(engine) == []
+
+
+def test_up_from_empty_gives_the_schema_of_the_code(engine: sa.Engine) -> None:
+    at_revision(engine, "head")
+
+    assert differences(engine) == []
+
+
+def test_a_new_sqlite_file_is_as_if_made_by_the_migrations(tmp_path: Path) -> None:
+    new, upgraded = (open_engine(f"sqlite:///{tmp_path / name}") for name in ("new", "upgraded"))
+    migrate(new)
+    at_revision(upgraded, "head")
+
+    assert written(new) == written(upgraded)
+    for engine in (new, upgraded):
+        with engine.connect() as connection:
+            assert [*connection.exec_driver_sql(f"SELECT * FROM {VERSION_TABLE}").scalars()] == [
+                max(file.name for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))[:4]
+            ]
+        engine.dispose()
+
+
+def test_a_schema_that_cannot_be_created_leaves_nothing_behind(tmp_path: Path) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path / 'taken'}")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE webhook_secret (other TEXT)")
+
+    with pytest.raises(sa.exc.OperationalError, match="already exists"):
+        migrate(engine)
+
+    assert [name for name, _ in written(engine)] == ["webhook_secret"]
+    engine.dispose()
 
 
 def test_migrating_again_changes_nothing(engine: sa.Engine) -> None:

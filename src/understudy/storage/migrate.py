@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 VERSION_TABLE = "understudy_schema"
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
+# Written by `scripts/reference`; a test compares it with the migrations.
+SQLITE_SCHEMA: Final = MIGRATIONS / "sqlite_schema.sql"
 
 
 def migrate(engine: sa.Engine) -> None:
@@ -25,6 +27,8 @@ def migrate(engine: sa.Engine) -> None:
     is_shared = engine.dialect.name == "postgresql"
     lock = hold_lock(engine, MIGRATION_LOCK) if is_shared else engine.connect()
     with lock as connection:
+        if not is_shared and not sa.inspect(connection).has_table(VERSION_TABLE):
+            _create_schema(connection)
         if _is_current(connection):
             return
         # Imported when there is something to do, which at most starts there is not.
@@ -32,11 +36,22 @@ def migrate(engine: sa.Engine) -> None:
         from alembic.script import ScriptDirectory
 
         config = alembic_config(connection)
-        is_new = _check_revision(connection, ScriptDirectory.from_config(config)) is None
+        _check_revision(connection, ScriptDirectory.from_config(config))
         command.upgrade(config, "head")
         connection.commit()
-        if is_new and not is_shared:
-            mark_overwriting(connection)
+
+
+def _create_schema(connection: sa.Connection) -> None:
+    """Give an empty SQLite file what all migrations would make of it, in one transaction.
+
+    Not from the metadata: indexes must keep the order of the migrations, as SQLite takes the newer
+    one of two that cost the same. Where the file of the schema is behind, `migrate` goes on.
+    """
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    for statement in SQLITE_SCHEMA.read_text(encoding="utf-8").split(";\n")[:-1]:
+        connection.exec_driver_sql(statement)
+    mark_overwriting(connection)
+    connection.commit()
 
 
 def _is_current(connection: sa.Connection) -> bool:
@@ -49,15 +64,15 @@ def _is_current(connection: sa.Connection) -> bool:
     return [*applied] == [newest.partition("_")[0]]
 
 
-def _check_revision(connection: sa.Connection, scripts: "ScriptDirectory") -> str | None:
-    """The revision of a database, if its migrations are known; None for an empty one."""
+def _check_revision(connection: sa.Connection, scripts: "ScriptDirectory") -> None:
+    """Raise `Unavailable` unless the database is empty or its revision has a migration."""
     from alembic.migration import MigrationContext
 
     options = {"version_table": VERSION_TABLE}
     revision = MigrationContext.configure(connection, opts=options).get_current_revision()
     known = [script.revision for script in scripts.walk_revisions()]
     if revision is None or revision in known:
-        return revision
+        return
     if revision < known[-1]:
         detail = (
             f"its schema '{revision}' is older than '{known[-1]}', the oldest that this version "
