@@ -136,7 +136,7 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 def parsed(kind: type[T], values: Any) -> T:
     """Parse a record, nested records and enums included; raises `ValidationError`."""
     hashable: Any = kind
-    record: T = _adapter(hashable).validate_python(values)
+    record: T = adapter_of(hashable).validate_python(values)
     return record
 
 
@@ -147,7 +147,7 @@ def parsed_strictly(kind: type[T], values: Any) -> T:
     checked on a copy without them; only a value whose copy passed is read as it is.
     """
     hashable: Any = kind
-    adapter = _adapter(hashable)
+    adapter = adapter_of(hashable)
     try:
         record: T = adapter.validate_json(json.dumps(values), strict=True)
     except ValidationError as problem:
@@ -160,5 +160,6 @@ def parsed_strictly(kind: type[T], values: Any) -> T:
 
 
 @cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def adapter_of(kind: Any) -> TypeAdapter[Any]:
+    """The validator of a type, built once, when it is first needed."""
     return TypeAdapter(kind)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool
 
-from understudy.core.records import OMIT
+from understudy.core.records import OMIT, adapter_of
 from understudy.runtime.policy import Line, Number, Says, Whole, check
 
 MAX_CANDIDATES_PER_RUN: Final = 8
@@ -40,13 +40,10 @@ class _Generation:
     ) = None
 
 
-_GENERATION: Final = TypeAdapter(_Generation)
-
-
 def _generation(value: Any) -> Any:
     """Validate generation parameters, and keep them as given."""
     if isinstance(value, dict):
-        _GENERATION.validate_python(value, extra="forbid")
+        adapter_of(_Generation).validate_python(value, extra="forbid")
     return value
 
 

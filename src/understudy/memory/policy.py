@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import AfterValidator, StrictBool, TypeAdapter
+from pydantic import AfterValidator, StrictBool
 
 from understudy.core.clock import DAY_MS
 from understudy.runtime.policy import Number, PolicyKind, Whole, check
@@ -68,7 +68,7 @@ DEFAULT: Final = RunMemoryPolicy()
 RUN_MEMORY_POLICY: Final[PolicyKind[RunMemoryPolicy]] = PolicyKind(
     setting="run_memory_policy",
     code="invalid_run_memory_policy",
-    adapter=TypeAdapter(Annotated[RunMemoryPolicy, AfterValidator(_checked)]),
+    shape=Annotated[RunMemoryPolicy, AfterValidator(_checked)],
     default=DEFAULT,
     # A damaged policy does not stop runs: the default counts.
     damaged=DEFAULT,

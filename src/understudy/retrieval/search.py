@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core.errors import coded_error
@@ -39,8 +39,6 @@ from understudy.skills.catalogue_entry import CatalogueEntry
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
-# Terms of kinds and scopes; the index has only terms of contents.
-LABELS: Final = frozenset(term for each in (*Kind, *ScopeKind) for term in terms_of(each))
 DEFAULT_LIMIT: Final = 12
 MAX_LIMIT: Final = 50
 # Without a query, one place in so many is kept for skills.
@@ -128,10 +126,16 @@ def _in_sight(asked: SearchRequest) -> list[str]:
         each.source_id
         for each in index.candidates(TERM_KIND, scopes=keys, terms=terms, limit=CANDIDATES)
     ]
-    if asked.query is None or not LABELS.isdisjoint(terms):
+    if asked.query is None or not label_terms().isdisjoint(terms):
         # Some of the newest may be expired, and one more tells that the list is truncated.
         found += index.newest(TERM_KIND, scopes=keys, limit=asked.limit + CANDIDATES)
     return list(dict.fromkeys(found))
+
+
+@cache
+def label_terms() -> frozenset[str]:
+    """The terms of kinds and scopes; the index has only terms of contents."""
+    return frozenset(term for each in (*Kind, *ScopeKind) for term in terms_of(each))
 
 
 def _hits(asked: SearchRequest, visible: Sequence[Learning]) -> Iterator[Hit]:

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import AfterValidator, StrictBool, TypeAdapter, WithJsonSchema
+from pydantic import AfterValidator, StrictBool, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from understudy.core.clock import DAY_MS
@@ -169,7 +169,7 @@ CLOSED: Final = LearningPolicy(
 LEARNING_POLICY: Final[PolicyKind[LearningPolicy]] = PolicyKind(
     setting="learning_policy",
     code="invalid_learning_policy",
-    adapter=TypeAdapter(LearningPolicy),
+    shape=LearningPolicy,
     default=DEFAULT,
     damaged=CLOSED,
 )

@@ -21,6 +21,7 @@ from understudy.core.errors import FieldError, Invalid, UnderstudyError, coded_e
 from understudy.core.mistakes import TOO_MANY, at_beginning, mistakes_of
 from understudy.core.pointer import pointer
 from understudy.core.principal import Principal
+from understudy.core.records import adapter_of
 from understudy.core.text import and_more
 from understudy.runtime.service import Revision, RuntimeService
 
@@ -181,10 +182,16 @@ class PolicyKind(Generic[P]):
     setting: str
     # The error code of an invalid document.
     code: str
-    adapter: TypeAdapter[P]
+    # What a document is validated as: the record, or an annotated one.
+    shape: Any
     default: P
     # The policy in force when the stored one is damaged.
     damaged: P
+
+    @property
+    def adapter(self) -> TypeAdapter[P]:
+        """Validates and serialises documents."""
+        return adapter_of(self.shape)
 
     def read(self, given: Any) -> P:
         """Parse a policy; missing fields take their default; raises `Invalid`."""
