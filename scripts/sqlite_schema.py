@@ -1,8 +1,12 @@
-"""What all migrations make of an empty SQLite file, as SQL in their order."""
+"""What all migrations, ours and the engine's, make of an empty SQLite file, as SQL in their order."""
 
-import sqlalchemy as sa
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from alembic import command
+from dbos import DBOS
 
+from understudy.storage.engine import open_engine
 from understudy.storage.migrate import VERSION_TABLE, alembic_config
 
 # SQLite makes the tables within a virtual table, and its own ones, by itself.
@@ -12,14 +16,23 @@ WRITTEN = """
         AND name NOT IN (SELECT name FROM pragma_table_list WHERE type = 'shadow')
     ORDER BY rowid
 """
+VERSIONS = {VERSION_TABLE: "version_num", "dbos_migrations": "version"}
 
 
 def sqlite_schema() -> str:
-    """The statements of the schema, and the one that stores its revision."""
-    with sa.create_engine("sqlite://").connect() as connection:
-        command.upgrade(alembic_config(connection), "head")
-        revision = connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalar()
-        statements = connection.exec_driver_sql(WRITTEN).scalars().all()
+    """The statements of the schema, and those that store its versions."""
+    with TemporaryDirectory() as folder:
+        url = f"sqlite:///{Path(folder) / 'new.db'}"
+        engine = open_engine(url)
+        with engine.connect() as connection:
+            command.upgrade(alembic_config(connection), "head")
+            connection.commit()
+        DBOS.migrate(url)
+        with engine.connect() as connection:
+            statements = [*connection.exec_driver_sql(WRITTEN).scalars()]
+            for table, column in VERSIONS.items():
+                version = connection.exec_driver_sql(f"SELECT {column} FROM {table}").scalar()
+                statements.append(f"INSERT INTO {table} VALUES ({version!r})")
+        engine.dispose()
     lines = [line.rstrip() for each in statements for line in f"{each};".splitlines()]
-    stamp = f"INSERT INTO {VERSION_TABLE} VALUES ('{revision}');"
-    return "\n".join(["-- Written by scripts/reference.", *lines, stamp, ""])
+    return "\n".join(["-- Written by scripts/reference.", *lines, ""])

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from dbos import DBOS
 
 from tests.support.factories import NOW, make_agent, make_run, make_session
 from tests.support.learning_factories import make_learning
@@ -69,7 +70,7 @@ from understudy.storage.learning_rows import (
     read_candidate,
     read_learning,
 )
-from understudy.storage.migrate import MIGRATIONS, VERSION_TABLE, alembic_config, migrate
+from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
 from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import to_row
 from understudy.storage.schema import (
@@ -197,6 +198,12 @@ def written(engine: sa.Engine) -> list[tuple[str, str]]:
         return [(row.name, " ".join((row.sql or "").split())) for row in rows]
 
 
+def versions(engine: sa.Engine) -> list[object]:
+    tables = (VERSION_TABLE, "dbos_migrations")
+    with engine.connect() as connection:
+        return [connection.exec_driver_sql(f"SELECT * FROM {each}").all() for each in tables]
+
+
 def test_a_new_database_has_the_schema_of_the_code(engine: sa.Engine) -> None:
     migrate(engine)
 
@@ -210,28 +217,41 @@ def test_up_from_empty_gives_the_schema_of_the_code(engine: sa.Engine) -> None:
 
 
 def test_a_new_sqlite_file_is_as_if_made_by_the_migrations(tmp_path: Path) -> None:
-    new, upgraded = (open_engine(f"sqlite:///{tmp_path / name}") for name in ("new", "upgraded"))
+    urls = [f"sqlite:///{tmp_path / name}" for name in ("new", "upgraded")]
+    new, upgraded = map(open_engine, urls)
     migrate(new)
     at_revision(upgraded, "head")
+    DBOS.migrate(urls[1])
 
     assert written(new) == written(upgraded)
+    assert versions(new) == versions(upgraded)
     for engine in (new, upgraded):
-        with engine.connect() as connection:
-            assert [*connection.exec_driver_sql(f"SELECT * FROM {VERSION_TABLE}").scalars()] == [
-                max(file.name for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))[:4]
-            ]
         engine.dispose()
 
 
-def test_a_schema_that_cannot_be_created_leaves_nothing_behind(tmp_path: Path) -> None:
-    engine = open_engine(f"sqlite:///{tmp_path / 'taken'}")
-    with engine.begin() as connection:
-        connection.exec_driver_sql("CREATE TABLE webhook_secret (other TEXT)")
-
-    with pytest.raises(sa.exc.OperationalError, match="already exists"):
+def test_a_schema_that_cannot_be_completed_leaves_nothing_behind(tmp_path: Path) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path / 'small'}")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count=100")
+    with pytest.raises(sa.exc.OperationalError, match="disk is full"):
         migrate(engine)
+    assert written(engine) == []
+    engine.dispose()
 
-    assert [name for name, _ in written(engine)] == ["webhook_secret"]
+    migrate(engine)
+
+    assert differences(engine) == []
+    engine.dispose()
+
+
+def test_a_sqlite_file_with_tables_of_others_is_migrated_step_by_step(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'shared'}"
+    DBOS.migrate(url)
+    engine = open_engine(url)
+
+    migrate(engine)
+
+    assert differences(engine) == []
     engine.dispose()
 
 

@@ -27,7 +27,7 @@ def migrate(engine: sa.Engine) -> None:
     is_shared = engine.dialect.name == "postgresql"
     lock = hold_lock(engine, MIGRATION_LOCK) if is_shared else engine.connect()
     with lock as connection:
-        if not is_shared and not sa.inspect(connection).has_table(VERSION_TABLE):
+        if not is_shared and not sa.inspect(connection).get_table_names():
             _create_schema(connection)
         if _is_current(connection):
             return
@@ -45,7 +45,8 @@ def _create_schema(connection: sa.Connection) -> None:
     """Give an empty SQLite file what all migrations would make of it, in one transaction.
 
     Not from the metadata: indexes must keep the order of the migrations, as SQLite takes the newer
-    one of two that cost the same. Where the file of the schema is behind, `migrate` goes on.
+    one of two that cost the same. The engine's tables are part of it: made beside so many others,
+    one after the other, they take three times as long as all of ours.
     """
     connection.exec_driver_sql("BEGIN IMMEDIATE")
     for statement in SQLITE_SCHEMA.read_text(encoding="utf-8").split(";\n")[:-1]:
