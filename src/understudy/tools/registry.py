@@ -25,7 +25,7 @@ _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class ToolRegistry:
-    """Finds tools by name; their schemas are computed once."""
+    """Finds tools by name; their schemas are made when they are first needed."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = {tool.name: tool for tool in tools}
@@ -34,7 +34,6 @@ class ToolRegistry:
         self._by_wire_name = {wire_name(name): name for name in self._tools}
         if len(self._by_wire_name) != len(tools):
             raise ValueError("two tools have the same name for models")
-        self._schemas = {tool.name: schema_of(tool.parameters) for tool in tools}
 
     def names(self) -> tuple[str, ...]:
         """Every tool's name, in the order they were given."""
@@ -68,7 +67,7 @@ class ToolRegistry:
 
     def schema(self, name: str) -> Mapping[str, object]:
         """The JSON schema of a tool's parameters; shared, so do not modify it."""
-        return self._schemas[self.get(name).name]
+        return schema_of(self.get(name).parameters)
 
     def describe(self) -> list[dict[str, object]]:
         """Name, description, effect and schema of each tool; the schemas are shared."""
@@ -78,7 +77,7 @@ class ToolRegistry:
                 "description": tool.description,
                 "effect": tool.effect.value,
                 "approval": tool.approval.value,
-                "parameters": self._schemas[tool.name],
+                "parameters": schema_of(tool.parameters),
             }
             for tool in self._tools.values()
         ]
@@ -94,7 +93,7 @@ class ToolRegistry:
             return tool.parameters.model_validate(arguments)
         except ValidationError as problem:
             raise ToolError(
-                _feedback(name, problem, known=_fields(self._schemas[tool.name])),
+                _feedback(name, problem, known=_fields(schema_of(tool.parameters))),
                 code="invalid_arguments",
             ) from None
 
