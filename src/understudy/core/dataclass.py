@@ -6,7 +6,7 @@ needs a third of their constructors and few other methods: 0.3 s.
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 __all__ = ["dataclass"]
 
@@ -73,9 +73,19 @@ def _late(cls: Any, name: str) -> Callable[..., Any]:
     return method
 
 
-def _refuse_assignment(_: object, name: str, __: object) -> NoReturn:
-    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+def _refuse_assignment(self: Any, name: str, value: object) -> None:
+    if _is_frozen(self, name):
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
 
 
-def _refuse_deletion(_: object, name: str) -> NoReturn:
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+def _refuse_deletion(self: Any, name: str) -> None:
+    if _is_frozen(self, name):
+        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+    object.__delattr__(self, name)
+
+
+def _is_frozen(record: Any, name: str) -> bool:
+    """Whether this is a field, or the class is no plain subclass with attributes of its own."""
+    fields = "__dataclass_fields__"
+    return fields in vars(type(record)) or name in getattr(record, fields)

@@ -70,6 +70,13 @@ def classes(decorate: Any) -> dict[str, Any]:
     return {made.__name__: made for made in (Record, Pair, Own, Wider)}
 
 
+def plain(kind: Any) -> Any:
+    """An instance of an undecorated subclass, which may have attributes of its own."""
+    made = type("Plain", (kind,), {})(1)
+    made.other = 2
+    return made
+
+
 LATE, USUAL = classes(dataclass), classes(dataclasses.dataclass)
 
 USES: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -98,6 +105,10 @@ USES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "copy": lambda it: copy.copy(it["Pair"](1)) == copy.deepcopy(it["Pair"](1)),
     "validated": lambda it: repr(TypeAdapter(it["Pair"]).validate_python({"left": "4"})),
     "serialised": lambda it: TypeAdapter(it["Pair"]).dump_json(it["Pair"](1)),
+    "plain subclass": lambda it: plain(it["Own"]).other,
+    "field of a plain subclass": lambda it: setattr(plain(it["Own"]), "name", 2),
+    "plain subclass, deleted": lambda it: delattr(plain(it["Own"]), "other"),
+    "plain subclass, deleted field": lambda it: delattr(plain(it["Own"]), "name"),
     "frozen subclass": lambda it: repr(FROZEN(type("Sub", (it["Pair"],), {}))(1)),
     "open subclass": lambda it: dataclasses.dataclass(type("Sub", (it["Pair"],), {})),
 }
