@@ -63,7 +63,7 @@ class Resources:
         self.engine = DurableEngine(
             self.database, executor_id=LOCAL_EXECUTOR if settings.is_sqlite else self.process_id
         )
-        self.cache = QueryCache()
+        self.cache = QueryCache(is_alone=settings.is_sqlite)
         self.units = Units(
             self.database,
             enqueue=self.engine.enqueue,

@@ -19,10 +19,19 @@ from understudy.storage.schema import (
     learning_candidates,
     learnings,
     project_sessions,
+    requests,
     rollouts,
+    run_memories,
+    run_memory_backlog,
+    run_memory_scopes,
+    runs,
     runtime_revisions,
     session_mcp_servers,
+    skill_agent_grants,
     skill_roots,
+    skill_user_grants,
+    skill_versions,
+    skills,
     tokens,
     tool_switches,
     user_context_files,
@@ -52,19 +61,39 @@ CACHED: Final = frozenset(
         user_context_files,
     )
 )
+# Tables whose results may be cached where no other daemon uses the database: runs change them too
+# often to announce it, or a revoked grant must not be used until the announcement arrives.
+CACHED_ALONE: Final = frozenset(
+    table.name
+    for table in (
+        requests,
+        run_memories,
+        run_memory_backlog,
+        run_memory_scopes,
+        runs,
+        skill_agent_grants,
+        skill_user_grants,
+        skill_versions,
+        skills,
+    )
+)
 WRITES: Final = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 
 
 class QueryCache:
     """Shared by the units of a daemon; safe to use from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_alone: bool = False) -> None:
         self._lock = threading.Lock()
         self.is_on = True
+        # Tables whose results may be cached here.
+        self.tables = CACHED | CACHED_ALONE if is_alone else CACHED
         self._tick = 0
         # When each table last changed, in ticks.
         self._changed_at: dict[str, int] = {}
-        self._results: dict[Hashable, tuple[Any, frozenset[str]]] = {}
+        self._results: dict[Hashable, tuple[Any]] = {}
+        # The keys of the results of each table.
+        self._keys: dict[str, set[Hashable]] = {}
         # Results by key, for each use of a table.
         self._shelves: dict[tuple[str, str], RecentCache[Any, tuple[Any]]] = {}
 
@@ -72,18 +101,23 @@ class QueryCache:
         """The current tick; taken before a unit begins."""
         return self._tick
 
-    def find(self, key: Hashable) -> tuple[Any, frozenset[str]] | None:
-        """A cached result with its tables."""
+    def find(self, key: Hashable) -> tuple[Any] | None:
+        """A cached result, in a tuple."""
         return self._results.get(key)
 
     def keep(self, key: Hashable, result: Any, tables: frozenset[str], *, since: int) -> None:
         """Cache a result that a unit of tick `since` has read, unless a table changed meanwhile."""
         with self._lock:
-            if not self.is_on or any(self._changed_at.get(name, 0) > since for name in tables):
+            if not self.is_on or not tables <= self.tables:
+                return
+            if any(self._changed_at.get(name, 0) > since for name in tables):
                 return
             if len(self._results) >= MAX_ENTRIES:
                 self._results.clear()
-            self._results[key] = (result, tables)
+                self._keys.clear()
+            self._results[key] = (result,)
+            for name in tables:
+                self._keys.setdefault(name, set()).add(key)
 
     def shelf(self, name: str, use: str, *, since: int) -> RecentCache[Any, tuple[Any]]:
         """Results of a table by key, to read from and add to.
@@ -103,17 +137,17 @@ class QueryCache:
         with self._lock:
             self._tick += 1
             self._changed_at.update(dict.fromkeys(names, self._tick))
-            touched = frozenset(names)
-            for key in [key for key, (_, of) in self._results.items() if of & touched]:
-                del self._results[key]
-            for of in [of for of in self._shelves if of[0] in touched]:
+            for name in names:
+                for key in self._keys.pop(name, ()):
+                    self._results.pop(key, None)
+            for of in [of for of in self._shelves if of[0] in names]:
                 del self._shelves[of]
 
     def switch(self, *, is_on: bool) -> None:
         """Clear the cache; while off, nothing is cached."""
         # Off first: what is read while it is cleared must not be kept.
         self.is_on = False
-        self.changed(CACHED)
+        self.changed(self.tables)
         self.is_on = is_on
 
 

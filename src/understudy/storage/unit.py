@@ -102,7 +102,7 @@ class Unit(Stores):
 
     @cached_property
     def run_memory_index(self) -> RunMemoryIndex:
-        return RunMemoryIndex(self.connection, self._dialect, self.term_index)
+        return RunMemoryIndex(self.connection, self._dialect, self.term_index, self._cached)
 
     @cached_property
     def term_index(self) -> TermIndex:
@@ -275,8 +275,8 @@ class Units:
             for regret in regrets:
                 regret(problem)
             raise
-        if self.cache is not None and changed & CACHED:
-            self.cache.changed(changed & CACHED)
+        if self.cache is not None and changed & self.cache.tables:
+            self.cache.changed(changed & self.cache.tables)
         unit.chains.note_commit()
         for act in unit.if_committed:
             act()

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from understudy.core.sight import WHOLE, current_sight
 from understudy.storage.driver_plan import DriverPlan, DriverRows, Plans, StatementPlans
-from understudy.storage.query_cache import CACHED, WRITES
+from understudy.storage.query_cache import CACHED, CACHED_ALONE, WRITES
 from understudy.storage.sight import narrowed
 
 _NOT_YET: Final = object()
@@ -124,7 +124,7 @@ class WatchedConnection(sa.Connection):
         self._check_out()
         result = super().exec_driver_sql(statement, *args, **options)
         if statement.lstrip()[:7].upper().startswith(WRITES):
-            self.changed |= CACHED
+            self.changed |= CACHED | CACHED_ALONE
         return result
 
 
