@@ -31,7 +31,7 @@ from understudy.core.errors import DamagedRecord, Invalid, NotFound, Rejected, U
 from understudy.core.page import PageRequest, decode_cursor
 from understudy.core.principal import Principal
 from understudy.daemon.skill_status import SkillReport
-from understudy.skills.access import AccessReason
+from understudy.skills.access import AccessReason, AgentSkill
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import read
 from understudy.skills.bundles.store import BundleFile
@@ -500,6 +500,17 @@ class TestAccess:
         assert library.grants(ANN, "weekly") == (to_agent(skill), to_user(skill))
 
 
+def _held(library: SkillLibrary, caller: Principal, *, limit: int = 50) -> list[AgentSkill]:
+    """What the default agent has for a caller, read page by page."""
+    request, held = PageRequest(limit=limit), list[AgentSkill]()
+    while True:
+        page = library.of_agent(caller, "default", request)
+        held += page.items
+        if page.next_cursor is None:
+            return held
+        request = replace(request, after=decode_cursor(page.next_cursor))
+
+
 class TestAgents:
     """What an agent has."""
 
@@ -517,7 +528,7 @@ class TestAgents:
 
         of_ann, of_bob = (
             {one.skill.slug: (one.granted, one.allowed, one.pinned_version) for one in found}
-            for found in (library.of_agent(ANN, "default"), library.of_agent(BOB, "default"))
+            for found in (_held(library, ANN), _held(library, BOB))
         )
 
         assert of_ann == {
@@ -527,10 +538,12 @@ class TestAgents:
             "open": (False, True, None),
         }
         assert of_bob == {"given": (True, True, 1), "open": (False, True, None)}
+        assert _held(library, ADMIN) == _held(library, ADMIN, limit=1)
+        assert [one.skill.slug for one in _held(library, ADMIN)] == ["given", "off", "open"]
 
     def test_an_unknown_agent_is_missing(self, library: SkillLibrary) -> None:
         with pytest.raises(NotFound) as caught:
-            library.of_agent(ADMIN, "nobody")
+            library.of_agent(ADMIN, "nobody", PageRequest())
         assert caught.value.code == "agent_not_found"
 
 

@@ -50,7 +50,6 @@ from understudy.skills.model import (
     UserGrant,
     Visibility,
     is_id,
-    list_key,
     number_of,
 )
 from understudy.skills.precedence import is_known_stored, unshadowed
@@ -369,21 +368,23 @@ class SkillLibrary:
             grants = unit.skill_grants
             return (*grants.to_agents(skill_id), *grants.to_users(skill_id))
 
-    def of_agent(self, principal: Principal, agent_id: str) -> tuple[AgentSkill, ...]:
+    def of_agent(
+        self, principal: Principal, agent_id: str, request: PageRequest
+    ) -> Page[AgentSkill]:
         """The stored skills that an agent may use when it works for the caller, by name.
 
         Of skills that are granted but not usable now, the caller sees their own.
         """
-        who = {"agent_id": agent_id, "user_id": principal.user_id}
         with self._units.read() as unit:
             require_agent(unit, agent_id)
-            found = {one.skill.skill_id: one for one in unit.skills.maybe_open(**who)}
-            for skill_id in unit.skill_grants.of_agent(agent_id).keys() - found.keys():
-                granted = unit.skills.with_grants(skill_id, **who)
-                if granted is not None and owns_or_administers(granted.skill, principal):
-                    found[skill_id] = granted
-        listed = sorted(found.values(), key=lambda one: list_key(one.skill))
-        return tuple(_agent_skill(one, principal.user_id) for one in listed)
+            found = unit.skills.page_of_agent(
+                request,
+                agent_id=agent_id,
+                user_id=principal.user_id,
+                sees_all=_is_admin(principal),
+            )
+        items = tuple(_agent_skill(one, principal.user_id) for one in found.items)
+        return Page(items=items, next_cursor=found.next_cursor)
 
     def trash(self, principal: Principal, request: PageRequest) -> Page[TrashedSkill]:
         """The deleted skills: all for an admin, their own for others."""

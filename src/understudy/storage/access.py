@@ -313,10 +313,13 @@ class AuditStore:
     ) -> Page[AuditEntry]:
         """Entries, newest first, including those that this unit added."""
         self._chains.settle()
-        wanted = {"resource": resource, "actor": actor, "outcome": outcome}
+        wanted = {"resource": resource, "actor": actor}
         query = sa.select(audit).where(
             *(audit.c[name] == value for name, value in wanted.items() if value is not None)
         )
+        if outcome is not None:
+            # A literal, to match the partial index.
+            query = query.where(audit.c.outcome == sa.literal_column(f"'{outcome}'"))
         return select_page(
             self._connection,
             query,

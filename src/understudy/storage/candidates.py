@@ -31,6 +31,7 @@ from understudy.storage.learning_rows import (
     read_candidate,
     without_search,
 )
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     insert_into,
     insert_new_of,
@@ -53,9 +54,10 @@ MOST_REJECTED: Final = 50
 class CandidateStore:
     """Candidates in a table."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: sa.Connection, dialect: Dialect, cached: CachedReads) -> None:
         self._connection = connection
         self._dialect = dialect
+        self._cached = cached
 
     def get(self, candidate_id: str, *, lock: bool = False) -> Candidate | None:
         """One candidate; `lock` locks its row until the unit ends."""
@@ -110,8 +112,9 @@ class CandidateStore:
         while row := self._connection.execute(_after(in_queue, place).limit(1)).first():
             place = (row.review_rank, row.candidate_id)
             if found := readable([row], read_candidate):
-                rest = _after(in_queue, place).order_by(None).with_only_columns(sa.func.count())
-                return found[0], self._connection.execute(rest).scalar_one()
+                # Whoever reviews is near the beginning of the queue.
+                before = self._count(in_queue.where(~_follows(place)))
+                return found[0], self.queue_length(now_ms=now_ms, narrowed=narrowed) - before
         return None, 0
 
     def queue(self, request: PageRequest, *, now_ms: int) -> Page[Candidate]:
@@ -121,16 +124,20 @@ class CandidateStore:
 
     def snoozed_count(self, *, now_ms: int, narrowed: CandidateFilter | None = None) -> int:
         """How many candidates would be in the queue of review if they were not snoozed."""
-        waiting = candidate_conditions(_waiting(narrowed), self._dialect)
-        counted = sa.select(sa.func.count()).where(
-            *waiting, _lasts(sa.literal(now_ms)), candidates.c.snoozed_until_ms > now_ms
-        )
-        return self._connection.execute(counted).scalar_one()
+        snoozed = candidates.c.snoozed_until_ms > now_ms
+        return self._count(self._open_rows(narrowed).where(_lasts(sa.literal(now_ms)), snoozed))
 
-    def queue_length(self, *, now_ms: int) -> int:
+    def queue_length(self, *, now_ms: int, narrowed: CandidateFilter | None = None) -> int:
         """How many candidates are in the queue of review."""
-        counted = self._queue(now_ms).with_only_columns(sa.func.count())
-        return self._connection.execute(counted).scalar_one()
+        rows = self._open_rows(narrowed)
+        # Cached without those that the time takes out of the queue, which are few.
+        open_count = self._cached(
+            ("open candidates", narrowed or CandidateFilter()),
+            (candidates,),
+            lambda: self._count(rows),
+        )
+        expired = self._count(rows.where(candidates.c.expires_at_ms <= now_ms))
+        return open_count - expired - self.snoozed_count(now_ms=now_ms, narrowed=narrowed)
 
     def open_ones(self, *, after: str | None, limit: int, now_ms: int) -> tuple[Candidate, ...]:
         """Pending and escalated candidates after an id, by id."""
@@ -172,18 +179,22 @@ class CandidateStore:
         return tuple(Expired(*row) for row in self._connection.execute(_EXPIRED, values))
 
     def tallies(self) -> tuple[CandidateTally, ...]:
-        """The number of candidates by capture path, rule and state."""
-        return tuple(
-            CandidateTally(
-                capture_path=row.capture_path,
-                rule=row.rule_name,
-                state=row.state,
-                is_automatic=row.is_automatic,
-                is_expired=row.is_expired,
-                count=row.number,
+        """The number of candidates by capture path, rule and state; cached."""
+
+        def load() -> tuple[CandidateTally, ...]:
+            return tuple(
+                CandidateTally(
+                    capture_path=row.capture_path,
+                    rule=row.rule_name,
+                    state=row.state,
+                    is_automatic=row.is_automatic,
+                    is_expired=row.is_expired,
+                    count=row.number,
+                )
+                for row in self._connection.execute(_TALLIES)
             )
-            for row in self._connection.execute(_TALLIES)
-        )
+
+        return self._cached("candidate tallies", (candidates,), load)
 
     def queue_pending(self, *, due_at_ms: int, unreviewed_under: str | None = None) -> int:
         """Queue pending candidates for review; answers how many.
@@ -205,11 +216,15 @@ class CandidateStore:
         return len(queued.all())
 
     def _queue(self, now_ms: int, narrowed: CandidateFilter | None = None) -> sa.Select[Any]:
-        return sa.select(*_COLUMNS).where(
-            *candidate_conditions(_waiting(narrowed), self._dialect),
-            _lasts(sa.literal(now_ms)),
-            _is_awake(now_ms),
-        )
+        return self._open_rows(narrowed).where(_lasts(sa.literal(now_ms)), _is_awake(now_ms))
+
+    def _open_rows(self, narrowed: CandidateFilter | None) -> sa.Select[Any]:
+        waiting = replace(narrowed or CandidateFilter(), waiting=True)
+        return sa.select(*_COLUMNS).where(*candidate_conditions(waiting, self._dialect))
+
+    def _count(self, query: sa.Select[Any]) -> int:
+        counted = query.with_only_columns(sa.func.count(), maintain_column_froms=True)
+        return self._connection.execute(counted).scalar_one()
 
     def _rank(self, candidate_id: str) -> int:
         rank = sa.select(candidates.c.review_rank).where(candidates.c.candidate_id == candidate_id)
@@ -226,10 +241,6 @@ class CandidateStore:
             values["after"] = rows[-1].candidate_id
 
 
-def _waiting(narrowed: CandidateFilter | None) -> CandidateFilter:
-    return replace(narrowed or CandidateFilter(), waiting=True)
-
-
 def _lasts(now_ms: Any) -> sa.ColumnElement[bool]:
     """The SQL condition that a candidate is not expired."""
     expires = candidates.c.expires_at_ms
@@ -238,8 +249,11 @@ def _lasts(now_ms: Any) -> sa.ColumnElement[bool]:
 
 def _after(query: sa.Select[Any], place: tuple[int, str]) -> sa.Select[Any]:
     """The part of the queue of review that follows a place, in order."""
-    follows = sa.tuple_(*_QUEUE) > sa.tuple_(*map(sa.literal, place))
-    return query.where(follows).order_by(*_QUEUE)
+    return query.where(_follows(place)).order_by(*_QUEUE)
+
+
+def _follows(place: tuple[int, str]) -> sa.ColumnElement[bool]:
+    return sa.tuple_(*_QUEUE) > sa.tuple_(*map(sa.literal, place))
 
 
 def _is_awake(now_ms: int) -> sa.ColumnElement[bool]:

@@ -1,6 +1,6 @@
 """The stores of learnings, which are also in the term index, and of their uses in runs."""
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from itertools import chain
 from operator import attrgetter
@@ -198,9 +198,13 @@ class LearningStore:
         like = sorted((-share, it.learning_id, it) for share, it in found if share >= least)
         return tuple(it for _, _, it in like)
 
-    def count_by_status(self) -> dict[str, int]:
-        """The number of learnings in each status."""
-        return {row.status: row.number for row in self._connection.execute(_BY_STATUS)}
+    def count_by_status(self) -> Mapping[str, int]:
+        """The number of learnings in each status; cached."""
+        return self._cached(
+            "learning counts",
+            (learnings,),
+            lambda: {row.status: row.number for row in self._connection.execute(_BY_STATUS)},
+        )
 
     def renew_keys(self, *, limit: int) -> int:
         """Make keys of older rules anew; answers how many rows were looked at."""

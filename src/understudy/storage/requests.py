@@ -9,14 +9,14 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.runs.requests import (
     WAITING_STATUS,
-    Audience,
     PersonRequest,
     RequestKind,
     RequestState,
 )
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import from_row, insert_new, readable, select_page
 from understudy.storage.schema import requests, runs
-from understudy.storage.schema.runs import OFFERS
+from understudy.storage.schema.runs import OFFERS, WAITING
 
 # Pending, and of a kind that blocks its run.
 _WAITED_FOR = sa.and_(
@@ -27,8 +27,9 @@ _WAITED_FOR = sa.and_(
 class RequestStore:
     """Requests in a table."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
         self._connection = connection
+        self._cached = cached
 
     def get(self, request_id: str) -> PersonRequest | None:
         """One request."""
@@ -127,9 +128,13 @@ class RequestStore:
         )
 
     def waiting_count(self, kinds: Collection[RequestKind], *, user_id: str) -> int:
-        """The number of unanswered requests, with the offers to this user."""
+        """The number of unanswered requests, with the offers to this user; cached."""
         query = sa.select(sa.func.count()).where(*_waits_for(kinds, user_id))
-        return self._connection.execute(query).scalar_one()
+        return self._cached(
+            ("waiting requests", tuple(kinds), user_id),
+            (requests,),
+            lambda: self._connection.execute(query).scalar_one(),
+        )
 
     def offers_to(
         self, session_id: str, user_id: str, *, states: Collection[RequestState], limit: int
@@ -171,11 +176,12 @@ class RequestStore:
         return None if row is None else from_row(row, PersonRequest)
 
 
-def _waits_for(kinds: Collection[RequestKind], user_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+def _waits_for(
+    kinds: Collection[RequestKind], user_id: str
+) -> tuple[sa.ColumnElement[bool] | sa.TextClause, ...]:
     return (
+        WAITING,
         requests.c.kind.in_(kinds),
-        requests.c.state == RequestState.PENDING,
-        requests.c.audience == Audience.USER,
         sa.or_(requests.c.kind != RequestKind.OFFER, requests.c.user_id == user_id),
     )
 

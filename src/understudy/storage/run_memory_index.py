@@ -20,6 +20,7 @@ from understudy.memory.record import (
 from understudy.retrieval.terms import terms_of
 from understudy.runs.model import RunStatus
 from understudy.storage.engine import Dialect
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import insert_new, read_record, select_page, upsert_of
 from understudy.storage.schema import (
     run_captures,
@@ -36,10 +37,13 @@ from understudy.storage.term_index import TermIndex
 class RunMemoryIndex:
     """Pointers, scopes, evidence and backlog in tables; terms in the term index."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect, terms: TermIndex) -> None:
+    def __init__(
+        self, connection: sa.Connection, dialect: Dialect, terms: TermIndex, cached: CachedReads
+    ) -> None:
         self._connection = connection
         self._dialect = dialect
         self._terms = terms
+        self._cached = cached
         self._is_held = False
 
     def hold(self) -> None:
@@ -167,9 +171,14 @@ class RunMemoryIndex:
 
     def counts(self, *, before_ms: int | None = None) -> IndexCounts:
         """Counts of the index; records made before the given time are stale."""
+        counts = self._cached(
+            "run memory counts",
+            (run_memories, run_memory_scopes, run_memory_backlog),
+            lambda: self._connection.execute(_COUNTS).one()._mapping,  # noqa: SLF001
+        )
         # No record is older than the epoch.
-        row = self._connection.execute(_COUNTS, {"before_ms": before_ms or 0}).one()
-        return IndexCounts(**row._mapping)  # noqa: SLF001 - SQLAlchemy's API
+        stale = self._connection.execute(_STALE, {"before_ms": before_ms or 0}).scalar_one()
+        return IndexCounts(**counts, stale=stale)
 
     def keep_evidence(self, evidence: RunEvidence) -> None:
         """Store the evidence of a run."""
@@ -337,8 +346,8 @@ _OWNERS: Final = sa.select(runs.c.run_id, runs.c.session_id, runs.c.status).wher
 )
 
 
-def _count(what: sa.ColumnElement[Any], name: str, *where: sa.ColumnElement[bool]) -> Any:
-    return sa.select(what).where(*where).scalar_subquery().label(name)
+def _count(rows: sa.FromClause, name: str) -> Any:
+    return sa.select(sa.func.count()).select_from(rows).scalar_subquery().label(name)
 
 
 def _distinct(column: sa.Column[Any], name: str) -> Any:
@@ -346,19 +355,17 @@ def _distinct(column: sa.Column[Any], name: str) -> Any:
     value = sa.select(sa.func.min(column).label("value")).cte(f"all_{name}", recursive=True)
     after = sa.select(sa.func.min(column)).where(column > value.c.value).scalar_subquery()
     values = value.union_all(sa.select(after).where(value.c.value.is_not(None)))
-    return _count(sa.func.count(values.c.value), name)
+    return sa.select(sa.func.count(values.c.value)).scalar_subquery().label(name)
 
 
 _COUNTS: Final = sa.select(
-    _count(sa.func.count(run_memories.c.run_id), "records"),
+    _count(run_memories, "records"),
     _distinct(run_memories.c.session_id, "sessions"),
     _distinct(run_memory_scopes.c.scope_key, "scopes"),
-    _count(
-        sa.func.count(run_memories.c.run_id),
-        "stale",
-        run_memories.c.recorded_at_ms < sa.bindparam("before_ms"),
-    ),
-    _count(sa.func.count(run_memory_backlog.c.run_id), "postponed"),
+    _count(run_memory_backlog, "postponed"),
+)
+_STALE: Final = sa.select(sa.func.count()).where(
+    run_memories.c.recorded_at_ms < sa.bindparam("before_ms")
 )
 
 

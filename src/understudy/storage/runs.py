@@ -19,6 +19,7 @@ from understudy.runs.model import (
 )
 from understudy.runs.taint import Taints, TaintSource, merged
 from understudy.storage.engine import Dialect
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     from_row,
     optional_object,
@@ -34,9 +35,10 @@ from understudy.storage.schema.runs import BRINGS_OTHERS_IN
 class RunStore:
     """Runs in a table."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: sa.Connection, dialect: Dialect, cached: CachedReads) -> None:
         self._connection = connection
         self._dialect = dialect
+        self._cached = cached
         # Read with the locked row, so they stay valid until the unit ends.
         self._taints: dict[str, Any] = {}
 
@@ -246,11 +248,15 @@ class RunStore:
 
     def counts(
         self, *, session_id: str | None = None, agent_id: str | None = None
-    ) -> dict[RunStatus, int]:
-        """How many runs have each status."""
+    ) -> Mapping[RunStatus, int]:
+        """How many runs have each status; cached."""
         query = sa.select(runs.c.status, sa.func.count()).group_by(runs.c.status)
         query = _narrowed(query, session_id=session_id, agent_id=agent_id)
-        return {RunStatus(status): count for status, count in self._connection.execute(query)}
+
+        def load() -> Mapping[RunStatus, int]:
+            return {RunStatus(status): count for status, count in self._connection.execute(query)}
+
+        return self._cached(("run counts", session_id, agent_id), (runs,), load)
 
     def follows_tainted(self, run: Run) -> bool:
         """Whether an earlier run of the session has read untrusted text, which this one may repeat."""

@@ -1,6 +1,7 @@
 """The skill store: skills, their versions, and deleted skills."""
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -29,6 +30,7 @@ from understudy.skills.model import (
 )
 from understudy.storage.chains import Chains
 from understudy.storage.engine import Dialect
+from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     folded,
     from_row,
@@ -110,15 +112,12 @@ def _maybe_open() -> sa.CompoundSelect[Any]:
     return sa.union(*ungranted, *granted)
 
 
+_BY_NAME: Final = (skills.c.sort_name, skills.c.slug)
+_USABLE: Final = sa.and_(
+    skills.c.status == str(SkillStatus.ACTIVE), skills.c.enabled, ~skills.c.is_draft
+)
 MAYBE_OPEN: Final = (
-    _with_grants()
-    .where(
-        skills.c.skill_id.in_(_maybe_open()),
-        skills.c.status == str(SkillStatus.ACTIVE),
-        skills.c.enabled,
-        ~skills.c.is_draft,
-    )
-    .order_by(skills.c.sort_name, skills.c.slug)
+    _with_grants().where(skills.c.skill_id.in_(_maybe_open()), _USABLE).order_by(*_BY_NAME)
 )
 # A stamp of the rows: a changed skill has another revision; of a grant only the pin changes.
 MAYBE_OPEN_STAMP: Final = MAYBE_OPEN.with_only_columns(
@@ -134,15 +133,13 @@ MAYBE_OPEN_STAMP: Final = MAYBE_OPEN.with_only_columns(
 OPEN_TO_EVERYBODY: Final = (
     sa.select(*COLUMNS)
     .where(
-        skills.c.status == str(SkillStatus.ACTIVE),
-        skills.c.enabled,
-        ~skills.c.is_draft,
+        _USABLE,
         sa.or_(
             skills.c.origin == str(SkillOrigin.SYSTEM),
             skills.c.visibility == str(Visibility.PUBLIC),
         ),
     )
-    .order_by(skills.c.sort_name, skills.c.slug)
+    .order_by(*_BY_NAME)
 )
 WITH_GRANTS: Final = _with_grants().where(skills.c.skill_id == sa.bindparam("skill"))
 
@@ -150,10 +147,13 @@ WITH_GRANTS: Final = _with_grants().where(skills.c.skill_id == sa.bindparam("ski
 class SkillStore:
     """Skills, their versions, and deleted skills. A slug has one row, deleted or not."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect, chains: Chains) -> None:
+    def __init__(
+        self, connection: sa.Connection, dialect: Dialect, chains: Chains, cached: CachedReads
+    ) -> None:
         self._connection = connection
         self._dialect = dialect
         self._chains = chains
+        self._cached = cached
 
     def lock(self, slug: str) -> None:
         """Lock a slug against changes by other processes and daemons until the unit ends.
@@ -222,25 +222,58 @@ class SkillStore:
             self._connection,
             query.where(*_conditions(narrowed, self._dialect)),
             request,
-            by=(skills.c.sort_name, skills.c.slug),
+            by=_BY_NAME,
             read=_read_skill,
         )
 
-    def counts(self) -> dict[SkillStatus, int]:
-        """How many skills there are, by status."""
-        found = {row[0]: row[1] for row in self._connection.execute(_COUNTS)}
-        return {status: found.get(str(status), 0) for status in SkillStatus}
+    def page_of_agent(
+        self, request: PageRequest, *, agent_id: str, user_id: str, sees_all: bool
+    ) -> Page[GrantedSkill]:
+        """The skills that may be open to an agent and a user, by name, with their grants.
+
+        Of skills that are granted to the agent but not usable now, those of the user, or all.
+        """
+        is_granted = skill_agent_grants.c.agent_id.is_not(None)
+        is_own = sa.and_(
+            skills.c.owner_id == sa.bindparam("user"),
+            skills.c.owner_id != "",
+            skills.c.origin != str(SkillOrigin.SYSTEM),
+        )
+        is_shown = sa.or_(_USABLE, is_granted if sees_all else sa.and_(is_granted, is_own))
+        query = _with_grants().add_columns(skills.c.sort_name)
+        query = query.where(skills.c.skill_id.in_(_maybe_open()), is_shown)
+        query = query.params(_who(agent_id, user_id))
+        with self._reading_grants():
+            return select_page(self._connection, query, request, by=_BY_NAME, read=_read_granted)
+
+    def counts(self) -> Mapping[SkillStatus, int]:
+        """How many skills there are, by status; cached."""
+
+        def load() -> Mapping[SkillStatus, int]:
+            found = {row[0]: row[1] for row in self._connection.execute(_COUNTS)}
+            return {status: found.get(str(status), 0) for status in SkillStatus}
+
+        return self._cached("skill counts", (skills,), load)
 
     def maybe_open(self, *, agent_id: str, user_id: str) -> tuple[GrantedSkill, ...]:
         """The skills that may be open to an agent and a user, by name, with their grants.
 
         Raises `Unavailable` when the grants cannot be read; the unit can still be used then.
         """
-        return tuple(readable(self._granted(MAYBE_OPEN, agent_id, user_id), _read_granted))
+        with self._reading_grants():
+            rows = self._connection.execute(MAYBE_OPEN, _who(agent_id, user_id)).all()
+        return tuple(readable(rows, _read_granted))
 
     def maybe_open_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
-        """A stamp that is equal as long as `maybe_open` returns the same; much cheaper to read."""
-        return tuple(map(tuple, self._granted(MAYBE_OPEN_STAMP, agent_id, user_id)))
+        """A stamp that is equal as long as `maybe_open` returns the same; cached."""
+
+        def load() -> Hashable:
+            with self._reading_grants():
+                rows = self._connection.execute(MAYBE_OPEN_STAMP, _who(agent_id, user_id)).all()
+            return tuple(map(tuple, rows))
+
+        tables = (skills, skill_agent_grants, skill_user_grants, skill_versions)
+        return self._cached(("skill stamp", agent_id, user_id), tables, load)
 
     def open_to_everybody(self) -> tuple[GrantedSkill, ...]:
         """The skills that are open to everybody, by name; grants are not read."""
@@ -383,11 +416,12 @@ class SkillStore:
         row = self._connection.execute(query, named).first()
         return None if row is None else _read_skill(row)
 
-    def _granted(self, query: sa.Select[Any], agent_id: str, user_id: str) -> Sequence[sa.Row[Any]]:
-        """The rows of a query over grants, in a savepoint that keeps the unit usable on failure."""
+    @contextmanager
+    def _reading_grants(self) -> Iterator[None]:
+        """Execute a query over grants in a savepoint that keeps the unit usable on failure."""
         try:
             with self._dialect.shielded(self._connection):
-                return self._connection.execute(query, _who(agent_id, user_id)).all()
+                yield
         except sa.exc.DBAPIError as problem:
             if problem.connection_invalidated:
                 raise

@@ -149,8 +149,7 @@ def of_agent(
 
     Of those that it was granted and may not use now, the caller sees their own; an admin all.
     """
-    held = services.skills.library.of_agent(caller, agent_id)
-    return items(Page.cut(held, page), _agent_skill_view)
+    return items(services.skills.library.of_agent(caller, agent_id, page), _agent_skill_view)
 
 
 @router.get("/v1/sessions/{session_id}/skills", operation_id="sessions.skills")

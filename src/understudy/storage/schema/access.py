@@ -6,7 +6,10 @@ from understudy.access.signing_keys import KeyKind
 from understudy.core.audit import AuditOutcome
 from understudy.core.principal import Role
 from understudy.storage.rows import Json, Ms, RowNumber
-from understudy.storage.schema.metadata import metadata, one_of
+from understudy.storage.schema.metadata import metadata, one_of, some_of
+
+# Literal SQL: a database uses a partial index only if the query repeats its condition.
+REFUSED = sa.text("outcome = 'refused'")
 
 tokens = sa.Table(
     "tokens",
@@ -54,6 +57,7 @@ audit = sa.Table(
     # The text was erased; the digest is that of the original.
     sa.Column("erased_at_ms", Ms),
     one_of("outcome", AuditOutcome),
+    some_of("ix_audit_refused", "number", where=REFUSED),
     sqlite_autoincrement=True,
 )
 

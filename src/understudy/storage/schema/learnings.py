@@ -19,6 +19,7 @@ from understudy.storage.schema.metadata import metadata, one_of, some_of
 
 # Literal SQL: a database uses a partial index only if the query repeats its condition.
 OPEN = sa.text("is_open")
+SNOOZED = sa.text("is_open AND snoozed_until_ms IS NOT NULL")
 OPEN_FOR_A_TIME = sa.text("is_open AND expires_at_ms IS NOT NULL")
 DECIDED = sa.text("decided_at_ms IS NOT NULL")
 BY_DAEMON = sa.text("origin = 'daemon'")
@@ -96,8 +97,12 @@ learning_candidates = sa.Table(
         "candidate_id",
         "expires_at_ms",
         "snoozed_until_ms",
+        # SQLite reads the rows if a column of the condition is missing.
+        "is_open",
+        "sensitivity",
         where=OPEN,
     ),
+    some_of("ix_learning_candidates_snoozed", "snoozed_until_ms", where=SNOOZED),
     some_of(
         "ix_learning_candidates_expiring", "expires_at_ms", "candidate_id", where=OPEN_FOR_A_TIME
     ),

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from understudy.runs.model import RunStatus
 from understudy.runs.requests import Audience, RequestKind, RequestState
 from understudy.storage.rows import Json, Ms, RowNumber
-from understudy.storage.schema.metadata import metadata, one_of
+from understudy.storage.schema.metadata import metadata, one_of, some_of
 
 # Literal SQL: a database uses a partial index only if the query repeats its condition.
 BRINGS_OTHERS_IN = sa.text("brings_others_in")
@@ -98,6 +98,7 @@ receipts = sa.Table(
 
 # Literal SQL: a database uses a partial index only if the query repeats its condition.
 OFFERS = sa.text("kind = 'offer'")
+WAITING = sa.text("state = 'pending' AND audience = 'user'")
 
 requests = sa.Table(
     "requests",
@@ -126,6 +127,18 @@ requests = sa.Table(
     sa.Index("ix_requests_session", "session_id", "state", "created_at_ms", "request_id", "kind"),
     sa.Index("ix_requests_all", "kind", "created_at_ms", "request_id"),
     sa.Index("ix_requests_listed", "kind", "state", "created_at_ms", "request_id"),
+    # A covering index, so that counting the inbox reads no row. SQLite reads the rows if a column of
+    # the condition is missing.
+    some_of(
+        "ix_requests_waiting",
+        "kind",
+        "created_at_ms",
+        "request_id",
+        "user_id",
+        "state",
+        "audience",
+        where=WAITING,
+    ),
     sa.Index(
         "ix_requests_due",
         "expires_at_ms",

@@ -40,6 +40,7 @@ skills = sa.Table(
     one_of("visibility", Visibility),
     one_of("status", SkillStatus),
     sa.Index("ix_skills_name", "sort_name", "slug"),
+    sa.Index("ix_skills_status", "status", "sort_name", "slug"),
 )
 
 skill_versions = sa.Table(
