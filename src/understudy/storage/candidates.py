@@ -114,7 +114,9 @@ class CandidateStore:
             if found := readable([row], read_candidate):
                 # Whoever reviews is near the beginning of the queue.
                 before = self._count(in_queue.where(~_follows(place)))
-                return found[0], self.queue_length(now_ms=now_ms, narrowed=narrowed) - before
+                whole = self.queue_length(now_ms=now_ms, narrowed=narrowed)
+                # The cached part of it may be one commit behind.
+                return found[0], max(0, whole - before)
         return None, 0
 
     def queue(self, request: PageRequest, *, now_ms: int) -> Page[Candidate]:
