@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -14,7 +14,6 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.records import parsed_strictly
 from understudy.skills.bundles.store import BundlePlace, Places
 from understudy.skills.model import (
-    AgentGrant,
     GrantedSkill,
     Skill,
     SkillDraft,
@@ -23,13 +22,25 @@ from understudy.skills.model import (
     SkillStatus,
     SkillVersion,
     TrashedSkill,
-    UserGrant,
     VersionState,
     Visibility,
     sort_name,
 )
 from understudy.storage.chains import Chains
 from understudy.storage.engine import Dialect
+from understudy.storage.granted_skills import (
+    BY_NAME,
+    COLUMNS,
+    IS_OF_THIS_LIFE,
+    MAYBE_OPEN,
+    MAYBE_OPEN_STAMP,
+    OPEN_TO_EVERYBODY,
+    WITH_GRANTS,
+    of_agent,
+    open_to,
+    read_granted,
+    who,
+)
 from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     folded,
@@ -50,98 +61,6 @@ from understudy.storage.schema import (
     skill_versions,
     skills,
 )
-
-G = TypeVar("G", AgentGrant, UserGrant)
-
-COLUMNS: Final = tuple(column for column in skills.c if column.name not in {"search", "sort_name"})
-# Prefixes of the columns of a joined grant.
-OF_AGENT: Final = "agent_"
-OF_USER: Final = "user_"
-PINNED_DIGEST: Final = "pinned_digest"
-# A version whose trash name differs is of an earlier skill with this slug, which was deleted.
-IS_OF_THIS_LIFE: Final = skill_versions.c.trash_name.is_not_distinct_from(skills.c.trash_name)
-
-
-def open_to(owner: Any) -> tuple[sa.ColumnElement[bool], ...]:
-    """The conditions of skills that need no grant."""
-    return (
-        skills.c.origin == str(SkillOrigin.SYSTEM),
-        skills.c.visibility == str(Visibility.PUBLIC),
-        skills.c.owner_id == owner,
-    )
-
-
-def _with_grants() -> sa.Select[Any]:
-    """Skills, each joined with its grants to one agent and one user."""
-    agents, users = skill_agent_grants, skill_user_grants
-    joined = skills.outerjoin(
-        agents,
-        sa.and_(agents.c.skill_id == skills.c.skill_id, agents.c.agent_id == sa.bindparam("agent")),
-    ).outerjoin(
-        users,
-        sa.and_(users.c.skill_id == skills.c.skill_id, users.c.user_id == sa.bindparam("user")),
-    )
-    joined = joined.outerjoin(
-        skill_versions,
-        sa.and_(
-            skill_versions.c.skill_id == skills.c.skill_id,
-            skill_versions.c.number == agents.c.pinned_version,
-            IS_OF_THIS_LIFE,
-        ),
-    )
-    beside = [
-        column.label(prefix + column.name)
-        for prefix, table in ((OF_AGENT, agents), (OF_USER, users))
-        for column in table.c
-    ]
-    pinned = skill_versions.c.digest.label(PINNED_DIGEST)
-    return sa.select(*COLUMNS, *beside, pinned).select_from(joined)
-
-
-def _maybe_open() -> sa.CompoundSelect[Any]:
-    """The ids of skills that may be open to an agent and a user; each part uses an index."""
-    granted = (
-        sa.select(skill_agent_grants.c.skill_id).where(
-            skill_agent_grants.c.agent_id == sa.bindparam("agent")
-        ),
-        sa.select(skill_user_grants.c.skill_id).where(
-            skill_user_grants.c.user_id == sa.bindparam("user")
-        ),
-    )
-    ungranted = (sa.select(skills.c.skill_id).where(one) for one in open_to(sa.bindparam("user")))
-    return sa.union(*ungranted, *granted)
-
-
-_BY_NAME: Final = (skills.c.sort_name, skills.c.slug)
-_USABLE: Final = sa.and_(
-    skills.c.status == str(SkillStatus.ACTIVE), skills.c.enabled, ~skills.c.is_draft
-)
-MAYBE_OPEN: Final = (
-    _with_grants().where(skills.c.skill_id.in_(_maybe_open()), _USABLE).order_by(*_BY_NAME)
-)
-# A stamp of the rows: a changed skill has another revision; of a grant only the pin changes.
-MAYBE_OPEN_STAMP: Final = MAYBE_OPEN.with_only_columns(
-    skills.c.skill_id,
-    skills.c.revision,
-    skills.c.digest,
-    skills.c.updated_at_ms,
-    skill_agent_grants.c.agent_id,
-    skill_agent_grants.c.pinned_version,
-    skill_user_grants.c.user_id,
-    skill_versions.c.digest,
-)
-OPEN_TO_EVERYBODY: Final = (
-    sa.select(*COLUMNS)
-    .where(
-        _USABLE,
-        sa.or_(
-            skills.c.origin == str(SkillOrigin.SYSTEM),
-            skills.c.visibility == str(Visibility.PUBLIC),
-        ),
-    )
-    .order_by(*_BY_NAME)
-)
-WITH_GRANTS: Final = _with_grants().where(skills.c.skill_id == sa.bindparam("skill"))
 
 
 class SkillStore:
@@ -222,7 +141,7 @@ class SkillStore:
             self._connection,
             query.where(*_conditions(narrowed, self._dialect)),
             request,
-            by=_BY_NAME,
+            by=BY_NAME,
             read=_read_skill,
         )
 
@@ -233,18 +152,9 @@ class SkillStore:
 
         Of skills that are granted to the agent but not usable now, those of the user, or all.
         """
-        is_granted = skill_agent_grants.c.agent_id.is_not(None)
-        is_own = sa.and_(
-            skills.c.owner_id == sa.bindparam("user"),
-            skills.c.owner_id != "",
-            skills.c.origin != str(SkillOrigin.SYSTEM),
-        )
-        is_shown = sa.or_(_USABLE, is_granted if sees_all else sa.and_(is_granted, is_own))
-        query = _with_grants().add_columns(skills.c.sort_name)
-        query = query.where(skills.c.skill_id.in_(_maybe_open()), is_shown)
-        query = query.params(_who(agent_id, user_id))
+        query = of_agent(sees_all=sees_all).params(who(agent_id, user_id))
         with self._reading_grants():
-            return select_page(self._connection, query, request, by=_BY_NAME, read=_read_granted)
+            return select_page(self._connection, query, request, by=BY_NAME, read=read_granted)
 
     def counts(self) -> Mapping[SkillStatus, int]:
         """How many skills there are, by status; cached."""
@@ -261,15 +171,15 @@ class SkillStore:
         Raises `Unavailable` when the grants cannot be read; the unit can still be used then.
         """
         with self._reading_grants():
-            rows = self._connection.execute(MAYBE_OPEN, _who(agent_id, user_id)).all()
-        return tuple(readable(rows, _read_granted))
+            rows = self._connection.execute(MAYBE_OPEN, who(agent_id, user_id)).all()
+        return tuple(readable(rows, read_granted))
 
     def maybe_open_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
         """A stamp that is equal as long as `maybe_open` returns the same; cached."""
 
         def load() -> Hashable:
             with self._reading_grants():
-                rows = self._connection.execute(MAYBE_OPEN_STAMP, _who(agent_id, user_id)).all()
+                rows = self._connection.execute(MAYBE_OPEN_STAMP, who(agent_id, user_id)).all()
             return tuple(map(tuple, rows))
 
         tables = (skills, skill_agent_grants, skill_user_grants, skill_versions)
@@ -282,9 +192,9 @@ class SkillStore:
 
     def with_grants(self, skill_id: str, *, agent_id: str, user_id: str) -> GrantedSkill | None:
         """One skill with its grants to an agent and a user, whatever its status."""
-        values = {"skill": skill_id, **_who(agent_id, user_id)}
+        values = {"skill": skill_id, **who(agent_id, user_id)}
         row = self._connection.execute(WITH_GRANTS, values).first()
-        return None if row is None else next(iter(readable([row], _read_granted)), None)
+        return None if row is None else next(iter(readable([row], read_granted)), None)
 
     def add_version(self, version: SkillVersion) -> None:
         """Insert a version; its number is new."""
@@ -442,12 +352,6 @@ _SLUGS_AMONG: Final = sa.select(skills.c.slug).where(
 )
 
 
-def _who(agent_id: str, user_id: str) -> dict[str, str]:
-    """The parameters of a query over grants; an unprintable id matches nobody."""
-    named = {"agent": agent_id, "user": user_id}
-    return {kind: who if who.isprintable() else "" for kind, who in named.items()}
-
-
 def _conditions(narrowed: SkillFilter, dialect: Dialect) -> Iterator[sa.ColumnElement[bool]]:
     equal: tuple[tuple[sa.Column[Any], Any], ...] = (
         (skills.c.origin, narrowed.origin),
@@ -554,21 +458,6 @@ def _read_skill(row: Any) -> Skill:
 
 def _read_version(row: Any) -> SkillVersion:
     return from_row(row, SkillVersion)
-
-
-def _read_granted(row: Any) -> GrantedSkill:
-    return GrantedSkill(
-        skill=_read_skill(row),
-        agent_grant=_joined(row, AgentGrant, OF_AGENT),
-        user_grant=_joined(row, UserGrant, OF_USER),
-        pinned_digest=getattr(row, PINNED_DIGEST),
-    )
-
-
-def _joined(row: Any, kind: type[G], prefix: str) -> G | None:
-    """The grant that was joined to a skill; None without one."""
-    values = {each.name: getattr(row, prefix + each.name) for each in fields(kind)}
-    return None if values["skill_id"] is None else kind(**values)
 
 
 def _trashed_row(trashed: TrashedSkill) -> dict[str, Any]:
