@@ -975,7 +975,6 @@ CREATE TABLE chains (
 );
 CREATE INDEX ix_audit_place ON audit (place);
 CREATE INDEX ix_skill_versions_place ON skill_versions (place);
-CREATE INDEX ix_learning_candidates_queue ON learning_candidates (review_rank, candidate_id, expires_at_ms, snoozed_until_ms) WHERE is_open;
 CREATE INDEX ix_skill_versions_drafts ON skill_versions (skill_id, number) WHERE state = 'draft';
 CREATE TABLE channels (
     channel_id TEXT NOT NULL,
@@ -1348,6 +1347,11 @@ CREATE INDEX ix_debug_requests_at_ms ON debug_requests (at_ms);
 CREATE INDEX ix_deliveries_delivered_at_ms ON deliveries (delivered_at_ms);
 CREATE INDEX ix_messages_updated_at_ms ON messages (updated_at_ms);
 CREATE INDEX ix_receipts_created_at_ms ON receipts (created_at_ms);
+CREATE INDEX ix_requests_waiting ON requests (kind, created_at_ms, request_id, user_id, state, audience) WHERE state = 'pending' AND audience = 'user';
+CREATE INDEX ix_skills_status ON skills (status, sort_name, slug);
+CREATE INDEX ix_learning_candidates_queue ON learning_candidates (review_rank, candidate_id, expires_at_ms, snoozed_until_ms, is_open, sensitivity) WHERE is_open;
+CREATE INDEX ix_learning_candidates_snoozed ON learning_candidates (snoozed_until_ms) WHERE is_open AND snoozed_until_ms IS NOT NULL;
+CREATE INDEX ix_audit_refused ON audit (number) WHERE outcome = 'refused';
 CREATE TABLE dbos_migrations (version INTEGER NOT NULL PRIMARY KEY);
 CREATE TABLE workflow_status (
     workflow_uuid TEXT PRIMARY KEY,
@@ -1491,5 +1495,5 @@ CREATE INDEX "idx_workflow_status_in_flight_v2" ON "workflow_status" ("queue_nam
 CREATE INDEX "idx_workflow_status_partition_dequeue_v3" ON "workflow_status" ("queue_name", "status", "queue_partition_key", "priority", "created_at", "workflow_uuid", "application_name") WHERE "status" IN ('ENQUEUED', 'PENDING') AND "queue_partition_key" IS NOT NULL;
 CREATE INDEX "idx_operation_outputs_completed_at_function_name_v2" ON "operation_outputs" ("completed_at_epoch_ms", "function_name", "application_name");
 CREATE INDEX "idx_workflow_status_deadline" ON "workflow_status" ("workflow_deadline_epoch_ms") WHERE "status" IN ('ENQUEUED', 'PENDING', 'DELAYED') AND "workflow_deadline_epoch_ms" IS NOT NULL;
-INSERT INTO understudy_schema VALUES ('0047');
+INSERT INTO understudy_schema VALUES ('0048');
 INSERT INTO dbos_migrations VALUES (123);
