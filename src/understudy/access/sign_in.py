@@ -2,11 +2,12 @@
 
 import hmac
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Final
 
 from understudy.access.tokens import TOKEN_ADMIN, TokenService, hash_token
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from understudy.agent.admission import Offer
@@ -12,6 +12,7 @@ from understudy.agent.history import Beginning, mark_start
 from understudy.agent.offers import CatalogueSkills, SkillText
 from understudy.agents.file_versions import files_in_force
 from understudy.agents.model import CONTEXT_FILES, Agent, ContextFile
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, Invalid
 from understudy.core.text import estimate_tokens
 from understudy.evolution.coach import EvolutionCoach

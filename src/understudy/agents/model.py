@@ -1,10 +1,11 @@
 """The records of an agent."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 
 if TYPE_CHECKING:

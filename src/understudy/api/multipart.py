@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from python_multipart import MultipartParser
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
 
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.pointer import pointer
 

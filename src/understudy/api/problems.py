@@ -2,7 +2,7 @@
 
 import errno
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from understudy.core.audit import current_request_id
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import (
     Conflict,
     FieldError,

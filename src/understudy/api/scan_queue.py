@@ -8,9 +8,10 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 
 AT_ONCE: Final = 2

@@ -1,10 +1,10 @@
 """Arbitration: who speaks next in a thread, and why; a pure function of roster and messages."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from understudy.channels.model import ParticipationMode
+from understudy.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
 """`understudy learnings`: list, lineage, changes, supersede, revoke."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
@@ -33,6 +32,7 @@ from understudy.cli.options import Cursor, Key, Limit, PageOptions, TextFile
 from understudy.cli.output import ExitCode, note
 from understudy.cli.person import confirm, require_somebody
 from understudy.cli.screen import count, visible_line
+from understudy.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from understudy.learnings.lineage import Lineage

@@ -3,7 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -16,6 +16,7 @@ from understudy.cli.learning_records import fate, item_pairs, published_lines, r
 from understudy.cli.output import error_lines
 from understudy.cli.person import Left, Person, anybody
 from understudy.cli.screen import field_lines, visible, visible_line
+from understudy.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from understudy.client import Client

@@ -22,11 +22,12 @@ UnderstudyError              code, domain, params; no HTTP status
 import string
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Self
 
+from understudy.core.dataclass import dataclass
 from understudy.core.text import ELLIPSIS, quoted
 
 # The section of the table for codes that several domains share.

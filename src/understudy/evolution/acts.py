@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import lru_cache, partial
 from typing import Any, Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.text import Scrub, preview, printable
 from understudy.evolution.answers import MAX_MESSAGE_CHARS, MessageIntent, intent_of
 from understudy.evolution.requests.grammar import (

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from understudy.agents.model import BOOTSTRAP, Agent, ContextFile
 from understudy.agents.switches import SoulLocks, Switches, resolve, soul_locks
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.evolution.acts import MANAGE, PUBLISH
 from understudy.evolution.nudges import (

@@ -1,9 +1,10 @@
 """Records of the guard: rules, signals, joins and findings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum, auto
 
+from understudy.core.dataclass import dataclass
 from understudy.patterns.matcher import PatternSpec
 from understudy.patterns.rule_book import ProvenRule
 

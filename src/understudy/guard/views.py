@@ -4,11 +4,11 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 from urllib.parse import unquote
 
+from understudy.core.dataclass import dataclass
 from understudy.core.lazy import lazy_pattern
 from understudy.guard.deobfuscation import folded, without_odd_blanks
 from understudy.guard.rule import FileKind

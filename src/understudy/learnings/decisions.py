@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, UnderstudyError, coded_error
 from understudy.core.principal import DAEMON, Principal
 from understudy.learnings.events import (

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.lazy import lazy_pattern
 from understudy.learnings.capture_settings import (
     MAX_CANDIDATES_PER_RUN,

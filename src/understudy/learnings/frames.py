@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum, auto
 from typing import Final, TypedDict
 
+from understudy.core.dataclass import dataclass
 from understudy.learnings.clause_words import (
     LISTS,
     NUMERIC,

@@ -4,9 +4,9 @@
 name in place of Atlas it is a contradiction.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
+from understudy.core.dataclass import dataclass
 from understudy.learnings.statements import frame_of, plain_key
 
 # Raised with each change of the rules, so that stored keys are made anew: the duplicates and

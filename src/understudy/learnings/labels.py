@@ -4,10 +4,10 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.lazy import lazy_pattern
 from understudy.learnings.model import MAX_CONTENT_CHARS, Kind
 from understudy.learnings.non_statements import STOP, TRIMMED, is_junk, is_order

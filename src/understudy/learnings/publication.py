@@ -1,9 +1,10 @@
 """Publication of a candidate as a learning: changes, checks in order, no writes on a refusal."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.records import Omitted, reduced

@@ -8,10 +8,11 @@ is no word about it counts as the secret.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.lazy import lazy_pattern
 from understudy.patterns.word_lists import WordLists
 from understudy.redaction.opaque import (

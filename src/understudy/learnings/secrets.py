@@ -3,10 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.invisible_characters import is_unseen
 from understudy.core.lazy import lazy_pattern
 from understudy.learnings.model import MAX_CONTENT_CHARS

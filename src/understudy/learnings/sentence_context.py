@@ -1,10 +1,10 @@
 """Doubts about a part of a text: in its sentence, and in the sentences before and after it."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.lazy import lazy_pattern
 from understudy.learnings.handed_over import (
     announces,

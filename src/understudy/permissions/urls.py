@@ -2,11 +2,12 @@
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from ipaddress import IPv6Address
 from typing import Final
 from urllib.parse import unquote
 
+from understudy.core.dataclass import dataclass
 from understudy.core.urls import Target, UnclearUrl, read_url
 from understudy.permissions.globs import WILDCARDS, matches
 

@@ -3,11 +3,12 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+from understudy.core.dataclass import dataclass
 from understudy.learnings.model import Applies, Kind, Learning, Sensitivity
 from understudy.learnings.relations import Relation, relation
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from understudy.core.clock import DAY_MS
+from understudy.core.dataclass import dataclass
 from understudy.core.lazy import lazy_pattern
 
 _MONTHS: Final = (

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from understudy.core.dataclass import dataclass
 from understudy.patterns.rule_book import RuleBook
 from understudy.patterns.word_lists import WordLists, read_toml
 from understudy.retrieval.terms import flatten, unify

@@ -1,7 +1,8 @@
 """Constants of the scorer."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from understudy.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import AfterValidator, StrictBool, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from understudy.core.clock import DAY_MS
+from understudy.core.dataclass import dataclass
 from understudy.core.records import OMIT
 from understudy.learnings.capture_settings import (
     MAX_NAME_CHARS,

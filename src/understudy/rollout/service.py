@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal

@@ -4,13 +4,14 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable, coded_error
 from understudy.core.lazy import lazy_pattern
 from understudy.core.scope import Gate

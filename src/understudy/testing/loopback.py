@@ -5,8 +5,10 @@ import contextlib
 import json
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
+
+from understudy.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Final, ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
 

@@ -3,12 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Final
 
+from understudy.core.dataclass import dataclass
 from understudy.evolution.visible_text import plain, word_line
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.patterns.word_lists import WordLists

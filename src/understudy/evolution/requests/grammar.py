@@ -6,11 +6,11 @@ where the script has spaces, and a comma where a clause ends.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain, product
 from typing import Any, Final
 
+from understudy.core.dataclass import dataclass
 from understudy.patterns.rule_book import RuleBook
 from understudy.patterns.word_lists import read_toml
 

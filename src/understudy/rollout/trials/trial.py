@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.records import JsonObject
 from understudy.learnings.guard import NO_LITERALS, SecretGuard

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.text import BYTE_ORDER_MARK, ELLIPSIS
 from understudy.skills.bundles.document import (
