@@ -1,8 +1,9 @@
 """What every test stands on: UTC, no keys, no network, and databases on demand."""
 
+import gc
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -30,6 +31,18 @@ def pytest_configure(config: pytest.Config) -> None:
     log_plainly()
     if not _is_worker(config):
         postgres.begin_test_run()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import and collect without looking for garbage, as all of it stays; nor is it looked through
+    later, when a million objects would be."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def log_plainly() -> None:

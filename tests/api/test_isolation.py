@@ -13,7 +13,8 @@ from tests.api.conftest import ADMIN, idle_daemon
 from tests.api.furniture import MAKERS
 from tests.api.skill_users import Person
 from tests.support.factories import make_background_task, make_new_event, make_run
-from understudy.api.app import create_app, openapi_document
+from tests.support.openapi import committed_document
+from understudy.api.app import create_app
 from understudy.api.sse import all_events
 from understudy.background_tasks.model import OutputPiece
 from understudy.core.ids import new_id
@@ -41,7 +42,7 @@ STREAMS = ("runs.stream", "sessions.stream", "events.stream")
 
 
 def operations() -> Iterator[tuple[str, str, str]]:
-    for path, methods in openapi_document()["paths"].items():  # type: ignore[attr-defined]
+    for path, methods in committed_document()["paths"].items():
         for method, operation in methods.items():
             yield operation["operationId"], method.upper(), path
 

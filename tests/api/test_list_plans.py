@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from tests.api.furniture import furniture
 from tests.api.skill_users import SkillUsers
 from tests.support.factories import make_run
-from understudy.api.app import openapi_document
+from tests.support.openapi import committed_document
 from understudy.daemon.wiring import Daemon
 from understudy.storage.retention import RETAINED
 from understudy.storage.schema import metadata
@@ -47,7 +47,7 @@ GROWING = frozenset(
         "term_entries",
     }
 )
-DOCUMENT: Any = openapi_document()
+DOCUMENT = committed_document()
 # What a list is narrowed by, where its declaration does not tell; a text is looked for everywhere.
 VALUES = {"agent_id": "default", "session_id": "s1", "run_id": "run_1", "after": "1", "query": None}
 REF = re.compile(r"#/components/schemas/(\w+)")

@@ -2,17 +2,15 @@
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jsonschema_rs import Draft202012Validator, meta
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 from starlette.testclient import TestClient
 
+from tests.support.openapi import committed_document
 from understudy.api.app import openapi_document
 from understudy.core.records import OMITTED_MARK
-
-COMMITTED = Path(__file__).parents[2] / "docs/reference/openapi.json"
 
 
 @cache
@@ -28,7 +26,7 @@ def test_the_daemon_serves_the_document_that_needs_no_daemon(api: TestClient) ->
 
 
 def test_the_committed_document_is_current() -> None:
-    assert json.loads(COMMITTED.read_text()) == made_document(), (
+    assert committed_document() == made_document(), (
         "run: understudy openapi > docs/reference/openapi.json"
     )
 

@@ -4,11 +4,9 @@
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,15 +24,14 @@ from tests.api.conftest import ADMIN
 from tests.api.furniture import furniture
 from tests.api.skill_users import Person, SkillUsers, bearer
 from tests.support.daemon import DaemonProcess
+from tests.support.openapi import committed_document
 from understudy.core.principal import Role
 from understudy.storage.schema import metadata
 
 EXAMPLES = int(os.environ.get("UNDERSTUDY_TEST_EXAMPLES", "2"))
-# Making the document takes seconds of every worker; another test compares the two.
-COMMITTED = Path(__file__).parents[2] / "docs/reference/openapi.json"
 # Each call has its own token; what is bad about it is to be something else.
 CONFIG = schemathesis.Config.from_dict({"generation": {"with-security-parameters": False}})
-SCHEMA = schemathesis.openapi.from_dict(json.loads(COMMITTED.read_text()), config=CONFIG)
+SCHEMA = schemathesis.openapi.from_dict(committed_document(), config=CONFIG)
 OPERATIONS = [result.ok() for result in SCHEMA.get_all_operations() if isinstance(result, Ok)]
 CHECKS = [
     not_a_server_error,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from understudy.api.app import openapi_document
+from tests.support.openapi import committed_document
 
 HIDDEN: Final = re.compile(r".*_hash|.*secret.*")
 # Fields that are named like one, with the reason why an answer may show them.
@@ -38,7 +38,7 @@ def answer_fields(document: Any) -> Iterator[str]:
 
 
 def test_no_answer_has_a_field_for_a_hash_or_a_secret() -> None:
-    found = set(answer_fields(openapi_document()))
+    found = set(answer_fields(committed_document()))
 
     assert {"run_id", "token_id", "user_id"} <= found
     assert {name for name in found if HIDDEN.fullmatch(name)} == set(ALLOWED)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from tests.support.openapi import committed_document
 from understudy.agent.preview import LISTED, SKILL_WORDS
-from understudy.api.app import openapi_document
 from understudy.i18n.terms import COLUMNS, operation, sentence, table, term
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
 from understudy.retrieval import choice, recovered
@@ -26,11 +26,11 @@ def _words(schema: object) -> set[str]:
     return own | {word for each in schema.values() for word in _words(each)}
 
 
-DOCUMENT = openapi_document()
+DOCUMENT = committed_document()
 STATES = sorted(_words(DOCUMENT) - NAMES)
 CHANGES = sorted(
     str(described["operationId"])
-    for path in DOCUMENT["paths"].values()  # type: ignore[attr-defined]
+    for path in DOCUMENT["paths"].values()
     for method, described in path.items()
     if method in {"post", "put", "patch", "delete"}
 )
