@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**without_settings(os.environ), "TZ": "UTC"}
 # Imports what the fork server imports, and tells what that left behind and looked at.
 IMPORTS = """
-import importlib, json, os, sys, threading
+import json, os, sys, threading
 
 seen = set()
 look_up = os._Environ.__getitem__
@@ -36,9 +36,7 @@ def look_up_and_tell(self, name):
 
 os._Environ.__getitem__ = look_up_and_tell
 from tests.support import fork_server
-for name in fork_server.LATER:
-    importlib.import_module(name)
-fork_server.make_tables()
+fork_server.prepare()
 fds = len(os.listdir("/proc/self/fd")) - 1  # without the one that lists them
 print(json.dumps({"seen": sorted(seen), "threads": threading.active_count(), "fds": fds}))
 """

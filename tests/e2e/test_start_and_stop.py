@@ -121,8 +121,9 @@ def test_a_run_waits_for_a_database_that_is_away(
         run_id = daemon.submit("s1", 'plan: {"tools": [["list_files", {}]], "delay_s": 1}')
         model.wait_for_requests(1)
         with psycopg.connect(url, autocommit=True) as connection:
+            # Waits until each has ended: a request during its end would be refused, as it should.
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
         assert daemon.wait_for_run(run_id)["status"] == "completed"

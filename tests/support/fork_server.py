@@ -23,8 +23,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.support.forked_process import FOLLOWED, NUMBER_BYTES
+from understudy.api.app import ROUTERS
+from understudy.api.gate import GatedRoute
 from understudy.cli import main as program
-from understudy.daemon.wiring import make_tables
+from understudy.daemon.wiring import SAMPLE, make_tables
+from understudy.evolution.answers import intent_of
+from understudy.redaction.scrub import scrub
+from understudy.retrieval.memory_request import asks_for_memory
 from understudy.tools.process_tree import PR_SET_PDEATHSIG, prctl
 
 # What the program imports only when a command needs it.
@@ -36,9 +41,11 @@ LATER = (
     "psycopg",
     "sqlalchemy.dialects.postgresql.psycopg",
     "understudy.client",
+    "understudy.console.app",
     "understudy.daemon.serve",
     "understudy.mcp_client.link",
     "understudy.providers.openai",
+    "understudy.ws.endpoint",
     "uvicorn.protocols.http.h11_impl",
 )
 # The three standard streams, and where the process and its end are told.
@@ -59,6 +66,22 @@ class Request:
         """Let go of the streams, which belong to the process that was forked."""
         for stream in self.streams:
             os.close(stream)
+
+
+def prepare() -> None:
+    """Import and make what each process would by its first request and its first run."""
+    for name in LATER:
+        importlib.import_module(name)
+    make_tables()
+    # Each of these reads and compiles its patterns when it is first asked.
+    scrub(SAMPLE)
+    asks_for_memory(SAMPLE)
+    intent_of(SAMPLE)
+    for router in ROUTERS:
+        for route in router.routes:
+            # A route is built when it is first asked for what it needs to answer.
+            assert isinstance(route, GatedRoute)
+            route.app  # noqa: B018
 
 
 def receive(control: socket.socket) -> Request | None:
@@ -184,9 +207,7 @@ class QuickEnd:
 def main() -> None:
     """Serve on the socket whose number is the argument."""
     quick_end = QuickEnd()
-    for name in LATER:
-        importlib.import_module(name)
-    make_tables()
+    prepare()
     gc.collect()
     # Collecting would touch, and so copy, memory that all processes share.
     gc.freeze()
