@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.network import NetworkBlocked
+from tests.support.tables import every_row
 from understudy.core import errors as core_errors
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ def python_files() -> list[Path]:
     return sorted(path for top in ("src", "tests") for path in (ROOT / top).rglob("*.py"))
 
 
-@pytest.mark.parametrize("package", packages(), ids=lambda path: path.name)
+@every_row("package", packages(), ids=lambda path: path.name)
 def test_a_package_says_what_it_is_for(package: Path) -> None:
     start = package / "__init__.py"
 

@@ -6,6 +6,7 @@ import pytest
 
 from scripts.cli_reference import ReferenceEntry, entries
 from tests.support.command_line_in_process import typed
+from tests.support.tables import every_row
 from understudy.cli.main import build_app
 
 ENTRIES = entries(build_app())
@@ -25,21 +26,21 @@ def test_the_words_of_the_contract_are_there() -> None:
     assert {entry.path.split()[1] for entry in COMMANDS} >= CONTRACT
 
 
-@pytest.mark.parametrize("entry", COMMANDS, ids=name)
+@every_row("entry", COMMANDS, ids=name)
 def test_every_command_that_answers_takes_the_shared_options(entry: ReferenceEntry) -> None:
     shared = {"--url", "--token", "--json"} & {option.names[0] for option in entry.options}
 
     assert len(shared) == (0 if entry.path == "understudy serve" else 3)
 
 
-@pytest.mark.parametrize("entry", COMMANDS, ids=name)
+@every_row("entry", COMMANDS, ids=name)
 def test_no_command_has_two_options_of_one_name(entry: ReferenceEntry) -> None:
     names = [each for option in entry.options for each in option.names]
 
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=name)
+@every_row("entry", ENTRIES, ids=name)
 def test_every_command_and_parameter_says_what_it_is_for(entry: ReferenceEntry) -> None:
     assert entry.help
     assert all(parameter.help for parameter in (*entry.arguments, *entry.options))

@@ -4,6 +4,7 @@ import unicodedata
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.evolution.answers import MessageIntent, intent_of
 
 ASKED = (
@@ -124,7 +125,7 @@ NEITHER = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ASKED)
+@every_row("text", ASKED)
 def test_a_natural_wish_is_a_request(text: str) -> None:
     assert intent_of(text) is MessageIntent.REQUEST
 
@@ -134,12 +135,12 @@ def test_an_answer_behind_a_yes_accepts(text: str) -> None:
     assert intent_of(text) is MessageIntent.ACCEPT
 
 
-@pytest.mark.parametrize("text", NEITHER)
+@every_row("text", NEITHER)
 def test_what_leaves_a_doubt_counts_for_nothing(text: str) -> None:
     assert intent_of(text) is None
 
 
-@pytest.mark.parametrize("text", [*ASKED, *ACCEPTED, *NEITHER])
+@every_row("text", [*ASKED, *ACCEPTED, *NEITHER])
 def test_letters_read_the_same_however_they_are_composed(text: str) -> None:
     read = {intent_of(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
 

@@ -5,6 +5,7 @@ import unicodedata
 import pytest
 
 from tests.support.cpu_effort import takes_under
+from tests.support.tables import every_row
 from understudy.evolution.answers import MAX_MESSAGE_CHARS, MessageIntent, intent_of, is_bare_no
 from understudy.i18n.catalogue import phrases
 
@@ -169,28 +170,28 @@ def test_an_answer_declines(text: str) -> None:
     assert intent_of(text) is MessageIntent.DECLINE
 
 
-@pytest.mark.parametrize("text", BARE)
+@every_row("text", BARE)
 def test_a_plain_no_is_one_and_by_itself_declines_nothing(text: str) -> None:
     assert is_bare_no(text)
     assert intent_of(text) is None
 
 
-@pytest.mark.parametrize("text", NOT_BARE)
+@every_row("text", NOT_BARE)
 def test_what_says_more_or_something_else_is_no_plain_no(text: str) -> None:
     assert not is_bare_no(text)
 
 
-@pytest.mark.parametrize("text", REQUESTED)
+@every_row("text", REQUESTED)
 def test_a_wish_of_ones_own_is_a_request(text: str) -> None:
     assert intent_of(text) is MessageIntent.REQUEST
 
 
-@pytest.mark.parametrize("text", TRAPS)
+@every_row("text", TRAPS)
 def test_what_only_looks_like_an_answer_is_none(text: str) -> None:
     assert intent_of(text) is None
 
 
-@pytest.mark.parametrize("text", [*ACCEPTED, *DECLINED, *REQUESTED, *TRAPS])
+@every_row("text", [*ACCEPTED, *DECLINED, *REQUESTED, *TRAPS])
 def test_composed_and_decomposed_letters_read_the_same(text: str) -> None:
     read = {intent_of(unicodedata.normalize(form, text)) for form in ("NFC", "NFD")}
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.evolution.nudges import TENTHS, nudge_due, nudge_text
 from understudy.i18n.locales import LOCALES
 
@@ -56,7 +57,7 @@ def test_the_table_of_first_iterations_holds(
     assert (sent.get("70"), sent.get("90")) == firsts
 
 
-@pytest.mark.parametrize("budget", range(1, 101))
+@every_row("budget", range(1, 101))
 def test_whole_numbers_decide_as_shares_would(budget: int) -> None:
     sent: set[str] = set()
     expected: list[tuple[int, str]] = []
@@ -79,7 +80,7 @@ def test_each_comes_at_most_once_and_never_two_together() -> None:
         assert all(earlier < later for (earlier, _), (later, _) in pairwise(sent))
 
 
-@pytest.mark.parametrize("budget", range(2, 101))
+@every_row("budget", range(2, 101))
 def test_the_last_nudge_is_heard_although_the_tools_are_gone(budget: int) -> None:
     kept = [nudge for nudge in run_through(budget) if nudge != (budget, "70")]
 

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from tests.support.cpu_effort import effort
+from tests.support.tables import every_row
 from tests.unit.guard.examples import found_in
 from understudy.guard.detectors import CHECKS
 from understudy.guard.rule import Category, Detector, GuardRule
@@ -14,7 +15,7 @@ from understudy.guard.scan import scan_text
 from understudy.patterns.linear import spans_of
 from understudy.patterns.matcher import compiled
 
-EACH_RULE = pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
+EACH_RULE = every_row("rule", rules(), ids=lambda rule: rule.id)
 PUBLIC = {
     Category.DESTRUCTIVE_SHELL: "D1 D2 D3 D4 D5",
     Category.CODE_INJECTION: "C1 C2 C3 C4 C5 C6 C7",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.guard.rule import Category
 from understudy.guard.scan import scan_bundle
 
@@ -551,7 +552,7 @@ FORBIDDEN = (
 )
 
 HARM = [
-    pytest.param(path, text, category, id=f"{category}-{at}")
+    (path, text, category)
     for shapes, category in (
         (ENVIRONMENT_SENT, Category.CREDENTIAL_EXFIL),
         (FETCHED_PROGRAM, Category.CODE_INJECTION),
@@ -568,11 +569,11 @@ HARM = [
         (KEY_SET_UP, Category.PRIVILEGE_ESCALATION),
         (STATEMENTS_MADE, Category.SQL_INJECTION),
     )
-    for at, (path, text) in enumerate(shapes)
+    for path, text in shapes
 ]
 
 
-@pytest.mark.parametrize(("path", "text", "category"), HARM)
+@every_row(("path", "text", "category"), HARM)
 def test_a_shape_is_found_in_whatever_words_it_comes(
     path: str, text: str, category: Category
 ) -> None:
@@ -581,7 +582,7 @@ def test_a_shape_is_found_in_whatever_words_it_comes(
     assert category in {one.category for one in found}
 
 
-@pytest.mark.parametrize(("path", "text"), ORDINARY)
+@every_row(("path", "text"), ORDINARY)
 def test_what_only_looks_like_harm_is_let_be(path: str, text: str) -> None:
     assert scan_bundle({path: text.encode()}) == ()
 

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.i18n.catalogue import entries, knows, phrases, say
 from understudy.i18n.locales import DEFAULT, LOCALES
 
@@ -27,7 +28,7 @@ def test_every_catalogue_has_the_same_keys(locale: str) -> None:
     assert entries(locale).keys() == entries(DEFAULT).keys()
 
 
-@pytest.mark.parametrize("key", TEXTS)
+@every_row("key", TEXTS)
 def test_a_text_has_the_same_placeholders_in_every_language(key: str) -> None:
     used = [placeholders(entries(locale)[key]) for locale in LOCALES]
 
@@ -35,7 +36,7 @@ def test_a_text_has_the_same_placeholders_in_every_language(key: str) -> None:
     assert all(name.isidentifier() for name in used[0])
 
 
-@pytest.mark.parametrize("key", TEXTS)
+@every_row("key", TEXTS)
 def test_a_text_differs_from_language_to_language_and_is_never_blank(key: str) -> None:
     texts = [str(entries(locale)[key]) for locale in LOCALES]
 

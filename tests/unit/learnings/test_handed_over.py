@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.cpu_effort import takes_under
+from tests.support.tables import every_row
 from understudy.learnings.assertion import is_typed_by_user
 
 SAID = "The admin of the cluster is Mallory"
@@ -79,7 +80,7 @@ TYPED = (
 )
 
 
-@pytest.mark.parametrize("message", PASTED)
+@every_row("message", PASTED)
 def test_a_text_that_may_be_anothers_is_not_typed(message: str) -> None:
     assert not is_typed_by_user(SAID, message)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.learnings.keys import Key, key_of
 
 SAME = {
@@ -111,7 +112,7 @@ def test_wordings_of_one_thing_have_one_key(key: str, wordings: tuple[str, ...])
     )
 
 
-@pytest.mark.parametrize("text", WITHOUT_SUBJECT)
+@every_row("text", WITHOUT_SUBJECT)
 def test_what_only_looks_like_a_statement_about_something_has_no_subject(text: str) -> None:
     assert key_of(text).subject is None
 

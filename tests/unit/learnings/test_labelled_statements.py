@@ -1,7 +1,6 @@
 """Where a labelled statement of a request ends, and what is none."""
 
-import pytest
-
+from tests.support.tables import every_row
 from understudy.learnings.extraction import labelled
 
 
@@ -368,7 +367,7 @@ STATEMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("request_text", "expected"), STATEMENTS)
+@every_row(("request_text", "expected"), STATEMENTS)
 def test_a_statement_ends_where_its_sentence_line_or_item_ends(
     request_text: str, expected: list[tuple[str, str]]
 ) -> None:
@@ -591,6 +590,6 @@ NO_STATEMENTS = [
 ]
 
 
-@pytest.mark.parametrize("request_text", NO_STATEMENTS)
+@every_row("request_text", NO_STATEMENTS)
 def test_junk_questions_quotations_mentions_and_material_give_nothing(request_text: str) -> None:
     assert found(request_text) == []

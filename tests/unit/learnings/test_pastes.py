@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.learnings.labels import labelled_statements
 from understudy.learnings.pastes import holds_paste
 
@@ -86,7 +87,7 @@ OWN = (
 )
 
 
-@pytest.mark.parametrize("message", PASTES)
+@every_row("message", PASTES)
 def test_a_label_in_a_pasted_text_is_not_the_users(message: str) -> None:
     assert all(it.is_handed_over for it in labelled_statements(message))
     assert holds_paste(message)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.learnings.assertion import is_said_by_user
 
 SAID = (
@@ -409,12 +410,12 @@ NOT_SAID = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("statement", "request_text"), SAID)
+@every_row(("statement", "request_text"), SAID)
 def test_what_the_user_plainly_said_is_verified(statement: str, request_text: str) -> None:
     assert is_said_by_user(statement, request_text)
 
 
-@pytest.mark.parametrize(("statement", "request_text"), NOT_SAID)
+@every_row(("statement", "request_text"), NOT_SAID)
 def test_what_the_user_did_not_say_is_not_verified(statement: str, request_text: str) -> None:
     assert not is_said_by_user(statement, request_text)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.learnings.secrets import (
     SecretCheck,
     read_together,
@@ -142,7 +143,7 @@ def test_what_was_taken_out_of_a_text_shows(text: str) -> None:
     assert secret_reason(text) == "redaction_marker"
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@every_row("text", HARMLESS)
 def test_what_is_said_about_secrets_is_none(text: str) -> None:
     assert secret_reason(text) is None
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.learnings.model import Kind
 from understudy.learnings.standing import is_standing
 
@@ -572,12 +573,12 @@ def lines(text: str) -> list[str]:
     return text.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", lines(STANDING))
+@every_row("text", lines(STANDING))
 def test_an_instruction_for_every_task_is_standing(text: str) -> None:
     assert is_standing(text, Kind.PREFERENCE)
 
 
-@pytest.mark.parametrize("text", lines(TOPICAL))
+@every_row("text", lines(TOPICAL))
 def test_a_statement_about_a_topic_is_not_standing(text: str) -> None:
     assert not is_standing(text, Kind.FACT)
 

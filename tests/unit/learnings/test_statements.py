@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.learnings.keys import key_of
 from understudy.learnings.relations import Relation, relation
 
@@ -516,7 +517,7 @@ UNRELATED = (
 )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("one", "other", "wanted"),
     [
         *((*pair, Relation.SAME) for pair in SAME),
@@ -528,7 +529,7 @@ def test_statements_relate(one: str, other: str, wanted: Relation) -> None:
     assert relation(one, other) is wanted is relation(other, one)
 
 
-@pytest.mark.parametrize(("one", "other"), CONFLICT)
+@every_row(("one", "other"), CONFLICT)
 def test_statements_in_conflict_are_found_by_their_subject(one: str, other: str) -> None:
     first, second = key_of(one), key_of(other)
 
@@ -536,7 +537,7 @@ def test_statements_in_conflict_are_found_by_their_subject(one: str, other: str)
     assert first.semantic != second.semantic
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
+@every_row(("one", "other"), SAME)
 def test_wordings_of_one_statement_have_one_key(one: str, other: str) -> None:
     assert key_of(one).semantic == key_of(other).semantic
 

@@ -1,7 +1,6 @@
 """Wordings of one thing: actions by noun and verb, names of the speaker, choices, somebody or other."""
 
-import pytest
-
+from tests.support.tables import every_row
 from understudy.learnings.relations import Relation, relation
 
 SAME = (
@@ -187,7 +186,7 @@ UNRELATED = (
 )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("one", "other", "wanted"),
     [
         *((*pair, Relation.SAME) for pair in SAME),

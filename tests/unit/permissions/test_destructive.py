@@ -2,12 +2,13 @@
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.permissions.decide import decide
 from understudy.permissions.destructive import DestructiveRule, destruction, destructive_rules
 from understudy.permissions.model import CallRule, Level, PermissionDecision, PlacedRule
 
 RULES = destructive_rules()
-REJECTED = [(rule.id, text) for rule in RULES for text in rule.rejects]
+REJECTED = [text for rule in RULES for text in rule.rejects]
 
 
 def placed(pattern: str | None, decision: str = "allow") -> PlacedRule:
@@ -16,17 +17,15 @@ def placed(pattern: str | None, decision: str = "allow") -> PlacedRule:
     return PlacedRule(rule=rule, level=Level.DAEMON, index=0)
 
 
-@pytest.mark.parametrize(
-    ("rule", "text"), [(rule, text) for rule in RULES for text in rule.matches]
-)
+@every_row(("rule", "text"), [(rule, text) for rule in RULES for text in rule.matches])
 def test_each_example_is_refused_for_its_reason(rule: DestructiveRule, text: str) -> None:
     found = destruction(text)
     assert found is not None
     assert found.reason == rule.reason
 
 
-@pytest.mark.parametrize(("_", "text"), REJECTED)
-def test_what_only_looks_like_it_is_not_refused(_: str, text: str) -> None:
+@every_row("text", REJECTED)
+def test_what_only_looks_like_it_is_not_refused(text: str) -> None:
     assert destruction(text) is None
 
 

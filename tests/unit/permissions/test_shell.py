@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cpu_effort import effort
+from tests.support.tables import every_row
 from understudy.permissions.shell import read_command_line, shell_touches
 from understudy.permissions.shell_words import Word, commands
 
@@ -131,7 +132,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("command", DISGUISED)
+@every_row("command", DISGUISED)
 def test_a_denied_program_is_found_however_it_is_run(command: str) -> None:
     assert shell_touches(RM, command)
 

@@ -5,13 +5,14 @@ import re
 import pytest
 
 from tests.support.cpu_effort import effort
+from tests.support.tables import every_row
 from understudy.patterns.search import Searcher
 from understudy.redaction.opaque import is_made_up, is_placeholder, is_sensitive_key, looks_random
 from understudy.redaction.rule_book import RedactionRule, personal_rules, secret_rules
 from understudy.redaction.scrub import marker, scrub
 
 RULES = (*secret_rules(), *personal_rules())
-EACH_RULE = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+EACH_RULE = every_row("rule", RULES, ids=lambda rule: rule.id)
 HOSTILE = (
     "a", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "password=", "password is ", "password=a1",
     "token='", "?key=", "authorization: ", "key k8Jq2Zx9Lm4Tv7Bd1Wc3 ", "密码", "密码是", "a@", "a@b.co ", "4111 ",

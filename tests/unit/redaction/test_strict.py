@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.redaction.rule_book import RedactionRule, secret_rules
 from understudy.redaction.scrub import holds_secret, scrub
 
@@ -51,8 +52,6 @@ def test_ordinary_instructions_pass_here_too(text: str) -> None:
     assert not holds_secret(text)
 
 
-@pytest.mark.parametrize(
-    "rule", [rule for rule in secret_rules() if rule.strict], ids=lambda rule: rule.id
-)
+@every_row("rule", [rule for rule in secret_rules() if rule.strict], ids=lambda rule: rule.id)
 def test_what_every_vendor_calls_a_blank_passes_here_too(rule: RedactionRule) -> None:
     assert not any(holds_secret(text) for text in rule.misses)

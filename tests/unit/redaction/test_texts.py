@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.redaction.scrub import scrub
 
 PASSWORD = "Zx9k" + "k2mQ"
@@ -101,7 +102,7 @@ STAYS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("written", PASSWORDS)
+@every_row("written", PASSWORDS)
 def test_a_password_goes_wherever_people_write_one(written: str) -> None:
     assert PASSWORD not in scrub(written.format(PASSWORD))
 
@@ -154,7 +155,7 @@ def test_a_number_goes_when_the_words_before_it_name_it(written: str) -> None:
     assert item not in scrub(written.replace("{", "").replace("}", ""), pii=True)
 
 
-@pytest.mark.parametrize("text", STAYS)
+@every_row("text", STAYS)
 def test_what_only_looks_like_one_stays(text: str) -> None:
     assert scrub(text, pii=True) == text
 

@@ -5,6 +5,7 @@ import unicodedata
 
 import pytest
 
+from tests.support.tables import every_row
 from understudy.retrieval.memory_request import asks_for_memory
 
 ASKS = """
@@ -359,7 +360,7 @@ Chọn giúp tôi một khách sạn.
 """
 
 
-@pytest.mark.parametrize(
+@every_row(
     "query",
     [
         "Use durable memory if it exists.",
@@ -385,7 +386,7 @@ def test_these_ask_for_memory(query: str) -> None:
     assert asks_for_memory(query)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "query",
     [
         "What is the deployment status?",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.factories import make_run
+from tests.support.tables import every_row
 from understudy.core.errors import InvalidTransition
 from understudy.runs.lifecycle import ACTIVE, RUN, STATUS_EVENTS, TERMINAL, WAITING, status_event
 from understudy.runs.model import RunStatus
@@ -26,7 +27,7 @@ SPECIFIED = {
 }
 
 
-@pytest.mark.parametrize(("current", "target"), list(product(RunStatus, RunStatus)))
+@every_row(("current", "target"), list(product(RunStatus, RunStatus)))
 def test_every_pair_is_as_specified(current: RunStatus, target: RunStatus) -> None:
     expected = current is target or target in SPECIFIED[current].split()
 

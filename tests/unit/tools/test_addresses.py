@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tables import every_row
 from understudy.tools.addresses import REASONS, blocked_by, explain
 
 BLOCKED = (
@@ -82,7 +83,7 @@ PUBLIC = (
 )
 
 
-@pytest.mark.parametrize(("address", "reason"), BLOCKED)
+@every_row(("address", "reason"), BLOCKED)
 def test_an_address_that_is_not_public_is_blocked_for_its_reason(address: str, reason: str) -> None:
     assert blocked_by(ip_address(address)) == reason
     assert explain(reason)

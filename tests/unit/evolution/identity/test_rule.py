@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.cpu_effort import takes_under
+from tests.support.tables import every_row
 from understudy.evolution.identity.labels import IdentityKind
 from understudy.evolution.identity.rule import fields_of
 
@@ -118,7 +119,7 @@ LEFT_ALONE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", NAMED)
+@every_row("text", NAMED)
 def test_a_name_is_found_however_it_is_put(text: str) -> None:
     assert IdentityKind.NAME in {field.kind for field in fields_of(text)}
 
@@ -130,12 +131,12 @@ def test_other_fields_are_found_however_they_are_put(text: str, kind: IdentityKi
     assert kind in {field.kind for field in fields_of(text)}
 
 
-@pytest.mark.parametrize(("text", "kind"), SET.items())
+@every_row(("text", "kind"), SET.items())
 def test_a_field_of_who_the_agent_is_is_found(text: str, kind: IdentityKind) -> None:
     assert kind in {field.kind for field in fields_of(text)}
 
 
-@pytest.mark.parametrize("text", LEFT_ALONE)
+@every_row("text", LEFT_ALONE)
 def test_how_it_speaks_is_no_such_field(text: str) -> None:
     assert fields_of(text) == ()
 

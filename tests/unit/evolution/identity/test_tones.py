@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.cpu_effort import takes_under
+from tests.support.tables import every_row
 from understudy.core.errors import Invalid
 from understudy.evolution.identity.rule import fields_of
 from understudy.evolution.soul import check_soul
@@ -69,7 +70,7 @@ def test_how_an_agent_is_is_not_who_it_is(text: str) -> None:
     assert fields_of(text) == ()
 
 
-@pytest.mark.parametrize("text", OTHERS)
+@every_row("text", OTHERS)
 def test_another_name_role_or_purpose_is_refused(text: str) -> None:
     assert refused(text)
 
