@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.skill_daemon import SkillDaemon, SkillUsers
 from tests.support.skill_texts import ALL, HARMFUL, MANIFEST, SHIPPED, packed, skill_md
+from understudy.daemon.resources import RUN_MEMORIES
 
 pytestmark = pytest.mark.e2e
 
@@ -45,10 +46,12 @@ def with_entry(name: str | zipfile.ZipInfo, data: str | bytes = "x") -> bytes:
 
 
 def everything(skill_daemon: SkillDaemon) -> set[Path]:
-    """Every file under the home and what lies beside it, but what the daemon writes always."""
+    """Every file under the home and what lies beside it, but what the daemon writes always, and its
+    drafts of run memories, which it writes again after the test that waited for the run."""
     top = skill_daemon.daemon.home.parent
     kept = {path for path in top.rglob("*") if not path.name.startswith("understudy.db")}
-    return {path for path in kept if path.suffix not in {".log", ".pyc"}}
+    drafts = {path for path in kept if path.match(f"{RUN_MEMORIES}/*/.new-*")}
+    return {path for path in kept - drafts if path.suffix not in {".log", ".pyc"}}
 
 
 GOOD = {

@@ -39,7 +39,7 @@ def every_row(
                 ) from first
 
         # Else pytest would see the parameters of the test, and look for fixtures of these names.
-        del walk.__wrapped__  # type: ignore[attr-defined]
+        del walk.__wrapped__
         return walk
 
     return walking
