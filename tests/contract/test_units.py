@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from tests.support.factories import NOW, make_new_event, make_persona, make_run
 from understudy.core.bell import Bell
 from understudy.core.errors import DatabaseUnavailable
 from understudy.core.page import PageRequest
-from understudy.storage.engine import BUSY_TIMEOUT_MS, CHECKPOINT_PAGES
+from understudy.storage.engine import BUSY_TIMEOUT_MS, CHECKPOINT_PAGES, MAX_UNCHECKED
 from understudy.storage.postgres import START_LOCK, SUGGESTIONS_LOCK
 from understudy.storage.unit import Units
 
@@ -160,7 +160,9 @@ def test_a_reader_does_not_wait_for_a_writer(units: Units) -> None:
 
 def write_if_free(units: Units) -> bool:
     with units.write_if_free() as unit:
-        return unit is not None and unit.personas.add(make_persona())
+        if unit is not None:
+            unit.personas.add(make_persona())
+        return unit is not None
 
 
 def test_who_must_not_wait_writes_if_nobody_else_does(database: UnitsOnDatabase) -> None:
@@ -174,13 +176,23 @@ def test_who_must_not_wait_writes_if_nobody_else_does(database: UnitsOnDatabase)
         assert (unit.personas.get("helper") is not None) is is_sqlite
 
 
-def test_who_must_not_wait_leaves_scarce_connections_to_others(database: UnitsOnDatabase) -> None:
-    pool = database.engine.pool
-    assert isinstance(pool, sa.QueuePool)
-    with ExitStack() as others:
-        for _ in range(pool.size()):
-            others.enter_context(database.engine.connect())
-        assert not write_if_free(database.units)
+def test_who_must_not_wait_opens_no_connection(database: UnitsOnDatabase) -> None:
+    database.engine.dispose()
+
+    assert not write_if_free(database.units)
+
+
+def test_who_must_not_wait_leaves_the_checkpoint_to_others_in_time(
+    database: UnitsOnDatabase,
+) -> None:
+    if database.engine.dialect.name != "sqlite":
+        pytest.skip("PostgreSQL makes its own checkpoints")
+    wrote = [write_if_free(database.units) for _ in range(MAX_UNCHECKED + 2)]
+    with database.units.write():
+        pass
+
+    assert wrote == [True] * MAX_UNCHECKED + [False] * 2
+    assert write_if_free(database.units)
 
 
 def test_who_must_not_wait_fails_at_once_while_another_process_writes(

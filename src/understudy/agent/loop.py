@@ -57,9 +57,8 @@ if TYPE_CHECKING:
     from understudy.providers.registry import Routes
     from understudy.storage.unit import Unit, Units
 
-# The most of a reply that the event loop stores itself, in about a millisecond.
+# Most calls that are judged on the event loop, at a quarter of a millisecond each.
 BRIEF_CALLS: Final = 4
-BRIEF_CHARS: Final = 16 * 1024
 LAST_CALL: Final = (
     "[Budget] This is the last step of this run's budget: no tools are left. Answer now with what "
     "you have, and say what is still open."
@@ -108,12 +107,6 @@ def piece_of(steps: Steps, turn: LoopTurn, reply: ModelReply, results: Sequence[
     said = steps.find(turn.key)
     spoken = AssistantMessage(text=reply.text, tool_calls=reply.tool_calls)
     return Piece.of(said.offset if said else 0, (spoken, *results))
-
-
-def _is_brief(reply: ModelReply) -> bool:
-    """Whether a reply is stored, and its calls are judged, in about a millisecond."""
-    said = len(reply.text) + sum(len(call.arguments) for call in reply.tool_calls)
-    return len(reply.tool_calls) <= BRIEF_CALLS and said <= BRIEF_CHARS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,7 +269,8 @@ class AgentLoop:
                     judged[:] = [self.toolbox.judge(unit, execution, turn.step, calls, offer)]
 
             events = [*reply_events(turn, reply), *announced]
-            await execution.steps.write(events, also=judge, is_brief=_is_brief(reply))
+            is_brief = len(reply.tool_calls) <= BRIEF_CALLS
+            await execution.steps.write(events, also=judge, is_brief=is_brief)
             self.model.deltas.end(turn.run.run_id)
         else:
             execution.steps.last = await self._answer(execution, turn, reply)

@@ -56,6 +56,8 @@ E = TypeVar("E", bound=JournalEvent | NewEvent)
 # Writes more rows in the transaction of a step's events.
 Also = Callable[["Unit"], None]
 MAX_CRASHES: Final = 5
+# Most characters of events that the event loop writes; 64 KiB take a millisecond.
+BRIEF_CHARS: Final = 64 * 1024
 # More than the longest run can have: 500 steps of 128 calls, each with two events.
 MAX_RUN_EVENTS: Final = 200_000
 # Events of model calls: a message of the conversation, or a summary made by one call or several.
@@ -99,8 +101,9 @@ class Steps:
     ) -> tuple[JournalEvent, ...]:
         """Append events of this run, or raise `RunTakenOver` when another execution owns the run.
 
-        `also` writes more rows in the same transaction. What `is_brief` is written at once if no
-        other writer is at work: it takes less time than a thread takes to begin it. No files then.
+        `also` writes more rows in the same transaction. If `is_brief`, it takes well under a
+        millisecond and reads no files: then short events are written on the event loop if no thread
+        writes, because the way to a thread and back would take as long again.
         """
         tries = 0
 
@@ -111,7 +114,7 @@ class Steps:
                 return self._write(unit, events, also, is_repeat=tries > 1)
 
         written = None
-        if is_brief:
+        if is_brief and sum(text_length(event.data) for event in events) <= BRIEF_CHARS:
             try:
                 written = self._write_if_free(events, also)
             except DatabaseUnavailable:
@@ -148,6 +151,19 @@ class Steps:
     def _stored(self, unit: "Unit", events: Sequence[NewEvent]) -> tuple[JournalEvent, ...]:
         keys = [event.key for event in events if event.key is not None]
         return unit.journal.by_keys(self.run.session_id, keys) if keys else ()
+
+
+def text_length(value: object) -> int:
+    """The characters of all texts in a JSON value."""
+    match value:
+        case str():
+            return len(value)
+        case Mapping():
+            return sum(map(text_length, value.values()))
+        case list() | tuple():
+            return sum(map(text_length, value))
+        case _:
+            return 0
 
 
 def executed_calls(done: Iterable[JournalEvent | NewEvent]) -> int:

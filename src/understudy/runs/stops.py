@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from understudy.runs.model import StopRequest
 
@@ -59,28 +59,28 @@ class StopSignal:
     async def guard(self, work: Coroutine[Any, Any, T]) -> T:
         """Await the work; on a stop cancel it, wait until it has ended, then raise.
 
-        The work is part of the calling task, as in `asyncio.timeout`; guards are not nested.
+        The work is part of the calling task, as in `asyncio.timeout`; guards are not nested. If others
+        cancel the task, that goes on, whatever the work makes of it.
         """
         try:
             self.check()
         except (Stopped, RunTakenOver):
             work.close()
             raise
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a coroutine runs in a task
+        task = cast("asyncio.Task[Any]", asyncio.current_task())
         before = task.cancelling()
         self._guarded[task] = False
         try:
             return await work
         except asyncio.CancelledError:
-            is_stop = self._guarded[task]
-            # Others may have cancelled the task as well.
-            if is_stop and task.cancelling() == before + 1:
+            if self._guarded[task] and task.cancelling() <= before + 1:
                 self.check()
             raise
         finally:
             if self._guarded.pop(task):
                 task.uncancel()
+            if task.cancelling() > before:
+                raise asyncio.CancelledError
 
 
 @dataclass(slots=True)

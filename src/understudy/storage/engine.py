@@ -13,8 +13,12 @@ from understudy.core.errors import coded_error
 from understudy.storage.postgres import PostgresDialect, open_postgres
 
 BUSY_TIMEOUT_MS: Final = 30_000
-# The pages of the write-ahead log from which a commit writes them back.
+# The pages of the write-ahead log from which a commit copies them to the database file.
 CHECKPOINT_PAGES: Final = 1000
+# Most writes in a row that make no checkpoint: as many as grow the log by some 15 MB.
+MAX_UNCHECKED: Final = 256
+# The log is cut to this after a checkpoint.
+MAX_LOG_BYTES: Final = 16 * 1024 * 1024
 _BEGIN: Final = sa.text("BEGIN IMMEDIATE")
 
 
@@ -44,6 +48,7 @@ def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
         "foreign_keys=ON",
         # Deleted content is overwritten, so that an erasure leaves nothing in free pages.
         "secure_delete=ON",
+        f"journal_size_limit={MAX_LOG_BYTES}",
     ):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -119,17 +124,25 @@ class SqliteDialect:
     """How a unit of work begins and locks on SQLite."""
 
     def __init__(self) -> None:
-        turns = WriteTurns()
-        self.turn, self.turn_if_free = turns.turn, turns.turn_if_free
+        self._turns = WriteTurns()
+        self.turn = self._turns.turn
+        # Writes since the last one that could make a checkpoint.
+        self._unchecked = 0
+
+    def turn_if_free(self) -> AbstractContextManager[bool]:
+        """The turn, if no writer has it; yields False if one has, or if a checkpoint is due."""
+        is_due = self._unchecked >= MAX_UNCHECKED
+        return nullcontext(False) if is_due else self._turns.turn_if_free()
 
     def begin_write(self, connection: sa.Connection, *, waits: bool = True) -> None:
         """Take the write lock before the first read, so that reads stay valid until the commit.
 
-        Unless it `waits`, it fails if another process has the lock, and leaves it to the next writer
-        that does to write the log back to the file, which waits for the disk.
+        On the event loop, which must not wait, a lock of another process is an error, and the commit
+        makes no checkpoint, which writes to the disk.
         """
         driver: Any = connection.connection.driver_connection
         driver.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES if waits else 0}")
+        self._unchecked = 0 if waits else self._unchecked + 1
         if waits:
             connection.execute(_BEGIN)
             return

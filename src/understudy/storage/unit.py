@@ -235,30 +235,30 @@ class Units:
 
     def write(self) -> AbstractContextManager[Unit]:
         """A unit that writes; it commits at the end, or rolls back on an exception."""
-        return cast("AbstractContextManager[Unit]", self._write(self._dialect.turn))
+        # It has the turn, or raises.
+        return cast("AbstractContextManager[Unit]", self._write(waits=True))
 
     @contextmanager
     def write_if_free(self) -> Iterator[Unit | None]:
-        """As `write`, for the event loop, which must not wait; yields None where it would.
+        """As `write`, for the event loop; yields None where it would have to wait.
 
-        It would on PostgreSQL, while another thread writes, and where connections are scarce.
+        That is on PostgreSQL, while another thread writes, and where no connection is idle.
         """
-        pool = cast("sa.QueuePool", self.engine.pool)
-        if pool.checkedout() >= pool.size():
+        pool = self.engine.pool
+        if not isinstance(pool, sa.QueuePool) or not pool.checkedin():
             yield None
-        else:
-            with self._write(self._dialect.turn_if_free, waits=False) as unit:
-                yield unit
+            return
+        with self._write(waits=False) as unit:
+            yield unit
 
     @contextmanager
-    def _write(
-        self, turn: Callable[[], AbstractContextManager[bool]], *, waits: bool = True
-    ) -> Iterator[Unit | None]:
+    def _write(self, *, waits: bool) -> Iterator[Unit | None]:
+        turn = self._dialect.turn if waits else self._dialect.turn_if_free
         regrets: list[Callable[[BaseException], None]] = []
         since = self._now()
         try:
-            with self._one_at_a_time(), reachable(), turn() as is_taken:
-                if not is_taken:
+            with self._one_at_a_time(), reachable(), turn() as has_turn:
+                if not has_turn:
                     yield None
                     return
                 with self.engine.connect() as connection, connection.begin():

@@ -134,6 +134,27 @@ async def test_being_cancelled_from_outside_counts_beside_a_stop() -> None:
         await guarded
 
 
+@pytest.mark.parametrize("answer", ["a result", ValueError("broken")])
+async def test_being_cancelled_from_outside_counts_whatever_the_work_makes_of_it(
+    answer: str | Exception,
+) -> None:
+    async def work() -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if isinstance(answer, Exception):
+                raise answer from None
+            return answer
+        return "never"
+
+    guarded = asyncio.create_task(StopSignal().guard(work()))
+    await asyncio.sleep(0)
+    guarded.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await guarded
+
+
 async def test_a_newer_execution_does_not_interrupt_how_stopped_work_ends() -> None:
     signal, is_ending, may_end, ended = StopSignal(), asyncio.Event(), asyncio.Event(), []
 

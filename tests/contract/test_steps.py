@@ -1,5 +1,6 @@
-"""A commit that happened although nobody heard of it must not happen twice, nor fail the run."""
+"""Steps are written once, by whichever thread, also when nobody hears of the commit."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +11,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_run
 from understudy.core.clock import SystemClock
 from understudy.core.errors import DatabaseUnavailable
-from understudy.runs.execute import Steps
+from understudy.runs.execute import BRIEF_CHARS, Steps
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.storage.unit import Units
@@ -60,3 +61,25 @@ async def test_a_step_whose_commit_was_not_acknowledged_is_found_and_not_repeate
     assert written.data == {"text": "hi"}
     with database.units.read() as unit:
         assert len(unit.journal.read(run_id=run.run_id)) == 1
+
+
+@pytest.mark.parametrize("is_brief", [True, False])
+@pytest.mark.parametrize("length", [10, BRIEF_CHARS])
+async def test_the_event_loop_writes_brief_steps_itself_where_it_need_not_wait(
+    database: UnitsOnDatabase, length: int, *, is_brief: bool
+) -> None:
+    run = make_run("s1", status=RunStatus.RUNNING, attempt=1)
+    with database.units.write() as unit:
+        unit.runs.add(run)
+    steps = Steps(units=database.units, clock=SystemClock(), run=run)
+    call = {"name": "write_file", "arguments": "x" * length}
+    event = NewEvent(kind=EventKind.MESSAGE, run_id=run.run_id, data={"tool_calls": [call]})
+    writers = []
+
+    await steps.write(
+        [event], also=lambda _: writers.append(threading.current_thread()), is_brief=is_brief
+    )
+
+    is_here = is_brief and length < BRIEF_CHARS and database.engine.dialect.name == "sqlite"
+    assert (writers == [threading.current_thread()]) is is_here
+    assert len(writers) == 1
