@@ -27,10 +27,7 @@ from understudy.storage.schema import (
     runs,
     runtime_revisions,
     session_mcp_servers,
-    skill_agent_grants,
     skill_roots,
-    skill_user_grants,
-    skill_versions,
     skills,
     tokens,
     tool_switches,
@@ -62,7 +59,7 @@ CACHED: Final = frozenset(
     )
 )
 # Tables whose results may be cached where no other daemon uses the database: runs change them too
-# often to announce it, or a revoked grant must not be used until the announcement arrives.
+# often to announce it.
 CACHED_ALONE: Final = frozenset(
     table.name
     for table in (
@@ -71,9 +68,6 @@ CACHED_ALONE: Final = frozenset(
         run_memory_backlog,
         run_memory_scopes,
         runs,
-        skill_agent_grants,
-        skill_user_grants,
-        skill_versions,
         skills,
     )
 )
