@@ -1,6 +1,8 @@
 """What agents may use for whom: the matrix of access, pins, folders, scopes, on both databases."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,32 @@ def test_the_matrix_holds_in_the_list_the_prompt_the_search_and_the_reading(
         with every_kind.units.read() as unit:
             bodies = {every_kind.catalogue.load(unit, one).body for one in offered}
         assert bodies == {"Do it.\n"}
+
+
+def test_a_grant_that_comes_and_goes_between_two_looks_is_gone(
+    harness: SkillCatalogueHarness, engine: sa.Engine
+) -> None:
+    skill = internal(harness, "granted")
+    looks = count()
+
+    def grant() -> None:
+        with harness.units.write() as unit:
+            unit.skill_grants.give_user(to_user(skill))
+
+    def grant_between(_: object, __: object, statement: str, *___: object) -> None:
+        # The rows are read after their stamp.
+        if "JOIN skill_user_grants" in statement and next(looks) == 1:
+            with ThreadPoolExecutor(1) as elsewhere:
+                elsewhere.submit(grant).result(timeout=10)
+
+    sa.event.listen(engine, "before_cursor_execute", grant_between)
+    during = harness.slugs("default", "bob")
+    sa.event.remove(engine, "before_cursor_execute", grant_between)
+    with harness.units.write() as unit:
+        unit.skill_grants.take_user(skill.skill_id, "bob")
+
+    assert during == ["granted"]
+    assert harness.slugs("default", "bob") == []
 
 
 def test_what_is_offered_says_why(every_kind: SkillCatalogueHarness) -> None:

@@ -49,7 +49,7 @@ def test_a_deletion_moves_every_version_to_the_trash_and_takes_every_grant(
     )
     assert harness.grants() == ([], [])
     with harness.units.read() as unit:
-        found = unit.skills.maybe_open(agent_id="default", user_id="ann")
+        _, found = unit.skills.maybe_open(agent_id="default", user_id="ann")
         folders = [unit.skill_bundles.folder(SLUG, number) for number in (1, 2)]
     assert not found
     if harness.units.engine.dialect.name == "sqlite":

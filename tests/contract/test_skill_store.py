@@ -161,9 +161,8 @@ def test_a_damaged_skill_is_told_and_keeps_no_other_from_being_listed(
 
     assert listed(units) == ["good-one"]
     with units.read() as unit:
-        assert [
-            granted.skill.slug for granted in unit.skills.maybe_open(agent_id="a", user_id="ann")
-        ] == ["good-one"]
+        _, found = unit.skills.maybe_open(agent_id="a", user_id="ann")
+        assert [granted.skill.slug for granted in found] == ["good-one"]
         with pytest.raises(DamagedRecord):
             unit.skills.by_slug("bad-one")
 
@@ -352,7 +351,7 @@ def test_what_is_offered_is_what_access_allows(units: Units) -> None:
         unit.skill_grants.give_user(to_user(make_skill("to-others"), "eve"))
 
     with units.read() as unit:
-        found = unit.skills.maybe_open(agent_id="a", user_id="ann")
+        _, found = unit.skills.maybe_open(agent_id="a", user_id="ann")
         page = unit.skills.page(ALL, narrowed=EVERYTHING).items
         asked = [unit.skills.with_grants(s.skill_id, agent_id="a", user_id="ann") for s in page]
         assert unit.skills.with_grants("skl_none", agent_id="a", user_id="ann") is None

@@ -58,7 +58,8 @@ class ManagedEntries:
             stamp = unit.skills.maybe_open_stamp(agent_id=agent_id, user_id=user_id)
             known = self._answers.get(who)
             if known is None or known.stamp != stamp:
-                maybe_open = unit.skills.maybe_open(agent_id=agent_id, user_id=user_id)
+                # With the stamp of these rows: a grant may have changed since the other was read.
+                stamp, maybe_open = unit.skills.maybe_open(agent_id=agent_id, user_id=user_id)
                 known = self._answer(unit, maybe_open, user_id, stamp)
         except Unavailable as problem:
             log.warning("skills.grants_unreadable", agent_id=agent_id, code=problem.code)

@@ -1,5 +1,6 @@
 """Queries for skills with their grants to one agent and one user, and the records in their rows."""
 
+from collections.abc import Hashable, Sequence
 from dataclasses import fields
 from typing import Any, Final, TypeVar
 
@@ -91,15 +92,18 @@ MAYBE_OPEN: Final = (
     _with_grants().where(skills.c.skill_id.in_(_maybe_open()), _USABLE).order_by(*BY_NAME)
 )
 # A stamp of the rows: a changed skill has another revision; of a grant only the pin changes.
+_STAMP: Final = (
+    "skill_id",
+    "revision",
+    "digest",
+    "updated_at_ms",
+    f"{OF_AGENT}agent_id",
+    f"{OF_AGENT}pinned_version",
+    f"{OF_USER}user_id",
+    PINNED_DIGEST,
+)
 MAYBE_OPEN_STAMP: Final = MAYBE_OPEN.with_only_columns(
-    skills.c.skill_id,
-    skills.c.revision,
-    skills.c.digest,
-    skills.c.updated_at_ms,
-    skill_agent_grants.c.agent_id,
-    skill_agent_grants.c.pinned_version,
-    skill_user_grants.c.user_id,
-    skill_versions.c.digest,
+    *(MAYBE_OPEN.selected_columns[name] for name in _STAMP)
 )
 OPEN_TO_EVERYBODY: Final = (
     sa.select(*COLUMNS)
@@ -129,6 +133,11 @@ def of_agent(*, sees_all: bool) -> sa.Select[Any]:
     is_shown = sa.or_(_USABLE, is_granted if sees_all else sa.and_(is_granted, is_own))
     query = _with_grants().add_columns(skills.c.sort_name)
     return query.where(skills.c.skill_id.in_(_maybe_open()), is_shown)
+
+
+def stamp_of(rows: Sequence[Any]) -> Hashable:
+    """The stamp of rows of `MAYBE_OPEN` or of `MAYBE_OPEN_STAMP`."""
+    return tuple(tuple(getattr(row, name) for name in _STAMP) for row in rows)
 
 
 def who(agent_id: str, user_id: str) -> dict[str, str]:

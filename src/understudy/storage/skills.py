@@ -39,6 +39,7 @@ from understudy.storage.granted_skills import (
     of_agent,
     open_to,
     read_granted,
+    stamp_of,
     who,
 )
 from understudy.storage.query_cache import CachedReads
@@ -164,23 +165,26 @@ class SkillStore:
 
         return self._cached("skill counts", (skills,), load)
 
-    def maybe_open(self, *, agent_id: str, user_id: str) -> tuple[GrantedSkill, ...]:
-        """The skills that may be open to an agent and a user, by name, with their grants.
+    def maybe_open(
+        self, *, agent_id: str, user_id: str
+    ) -> tuple[Hashable, tuple[GrantedSkill, ...]]:
+        """The skills that may be open to an agent and a user, by name, with their grants; and the
+        stamp of these very rows, which `maybe_open_stamp` returns until they change.
 
         Raises `Unavailable` when the grants cannot be read; the unit can still be used then.
         """
         with self._reading_grants():
             rows = self._connection.execute(MAYBE_OPEN, who(agent_id, user_id)).all()
-        return tuple(readable(rows, read_granted))
+        return stamp_of(rows), tuple(readable(rows, read_granted))
 
     def maybe_open_stamp(self, *, agent_id: str, user_id: str) -> Hashable:
-        """A stamp that is equal as long as `maybe_open` returns the same; much cheaper to read.
+        """The stamp of what `maybe_open` would return; much cheaper to read.
 
         Not cached: grants that cannot be read must not count.
         """
         with self._reading_grants():
             rows = self._connection.execute(MAYBE_OPEN_STAMP, who(agent_id, user_id)).all()
-        return tuple(map(tuple, rows))
+        return stamp_of(rows)
 
     def open_to_everybody(self) -> tuple[GrantedSkill, ...]:
         """The skills that are open to everybody, by name; grants are not read."""
