@@ -165,6 +165,19 @@ def test_tables_that_are_not_announced_are_cached_only_where_a_daemon_is_alone()
         assert (cache.find("key") is not None) is is_alone
 
 
+def test_nothing_is_left_of_a_result_whose_table_changed() -> None:
+    cache = QueryCache(is_alone=True)
+    tables = sorted(CACHED_ALONE)[:3]
+    for number in range(3):
+        cache.keep(number, "result", frozenset(tables), since=cache.now())
+        cache.keep("other", "result", frozenset(tables[1:]), since=cache.now())
+        cache.changed(tables[:1])
+
+    assert [cache.find(number) for number in range(3)] == [None] * 3
+    assert cache.find("other") is not None
+    assert [cache._keys[name] for name in tables[1:]] == [{"other"}, {"other"}]
+
+
 @contextmanager
 def _seeing(sight: Sight) -> Iterator[None]:
     token = current_sight.set(sight)

@@ -11,19 +11,26 @@ from typing import TYPE_CHECKING, Any, Final
 __all__ = ["dataclass"]
 
 GENERATED: Final = ("__init__", "__repr__", "__eq__", "__hash__")
-# A class with other options, or with a dataclass as its base, has its methods at once.
+# A class with other options, with one of these names, or with a dataclass as its base has its
+# methods at once.
 SUPPORTED: Final = frozenset({"frozen", "slots", "kw_only"})
+REFUSED: Final = frozenset({"__setattr__", "__delattr__"})
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
     def dataclass(cls: type | None = None, /, **options: bool) -> Any:
-        """As `dataclasses.dataclass`: the same class with the same methods."""
+        """As `dataclasses.dataclass`: the same class with the same methods.
+
+        `inspect.signature` knows the fields after the first call of the constructor, and a field
+        without a default behind one with a default fails then. There is no `InitVar`.
+        """
 
         def made(cls: type) -> type:
             is_late = options.get("frozen") and SUPPORTED.issuperset(options)
-            if not is_late or any(map(dataclasses.is_dataclass, cls.__mro__[1:])):
+            is_plain = REFUSED.isdisjoint(vars(cls))
+            if not (is_late and is_plain) or any(map(dataclasses.is_dataclass, cls.__mro__[1:])):
                 return dataclasses.dataclass(**options)(cls)
             return _frozen(cls, **(options | {"frozen": False}))
 
@@ -53,7 +60,7 @@ def _frozen(cls: type, **options: bool) -> type:
 def _late(cls: Any, name: str) -> Callable[..., Any]:
     """A method that puts the generated one in its place, and calls it."""
 
-    def method(self: object, *arguments: Any, **named: Any) -> Any:
+    def method(self: object, /, *arguments: Any, **named: Any) -> Any:
         # With a docstring: the standard library makes a missing one from the signature, slowly.
         namespace = {"__doc__": name}
         if hasattr(cls, "__post_init__"):

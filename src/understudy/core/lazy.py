@@ -63,6 +63,7 @@ def stand_ins(*names: str) -> Iterator[None]:
     """Have imports within find empty classes in these modules, unless they were imported before.
 
     For a library that another one imports to annotate functions, and never gets objects of here.
+    Before threads begin: their imports would find these classes, too.
     """
     absent = [name for name in names if name not in sys.modules]
     sys.modules.update({name: _StandIn(name) for name in absent})
@@ -70,7 +71,7 @@ def stand_ins(*names: str) -> Iterator[None]:
         yield
     finally:
         for name in absent:
-            del sys.modules[name]
+            sys.modules.pop(name, None)
 
 
 class _StandIn(ModuleType):

@@ -115,7 +115,6 @@ class CandidateStore:
                 # Whoever reviews is near the beginning of the queue.
                 before = self._count(in_queue.where(~_follows(place)))
                 whole = self.queue_length(now_ms=now_ms, narrowed=narrowed)
-                # The cached part of it may be one commit behind.
                 return found[0], max(0, whole - before)
         return None, 0
 
@@ -131,15 +130,14 @@ class CandidateStore:
 
     def queue_length(self, *, now_ms: int, narrowed: CandidateFilter | None = None) -> int:
         """How many candidates are in the queue of review."""
-        rows = self._open_rows(narrowed)
+        if narrowed is not None and narrowed != CandidateFilter():
+            return self._count(self._queue(now_ms, narrowed))
+        rows = self._open_rows(None)
         # Cached without those that the time takes out of the queue, which are few.
-        open_count = self._cached(
-            ("open candidates", narrowed or CandidateFilter()),
-            (candidates,),
-            lambda: self._count(rows),
-        )
+        open_count = self._cached("open candidates", (candidates,), lambda: self._count(rows))
         expired = self._count(rows.where(candidates.c.expires_at_ms <= now_ms))
-        return open_count - expired - self.snoozed_count(now_ms=now_ms, narrowed=narrowed)
+        # The cached part may be one commit behind.
+        return max(0, open_count - expired - self.snoozed_count(now_ms=now_ms))
 
     def open_ones(self, *, after: str | None, limit: int, now_ms: int) -> tuple[Candidate, ...]:
         """Pending and escalated candidates after an id, by id."""

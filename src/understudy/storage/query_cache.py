@@ -85,7 +85,8 @@ class QueryCache:
         self._tick = 0
         # When each table last changed, in ticks.
         self._changed_at: dict[str, int] = {}
-        self._results: dict[Hashable, tuple[Any]] = {}
+        # Results in a tuple, and the tables that they were read from.
+        self._results: dict[Hashable, tuple[tuple[Any], frozenset[str]]] = {}
         # The keys of the results of each table.
         self._keys: dict[str, set[Hashable]] = {}
         # Results by key, for each use of a table.
@@ -97,7 +98,8 @@ class QueryCache:
 
     def find(self, key: Hashable) -> tuple[Any] | None:
         """A cached result, in a tuple."""
-        return self._results.get(key)
+        found = self._results.get(key)
+        return None if found is None else found[0]
 
     def keep(self, key: Hashable, result: Any, tables: frozenset[str], *, since: int) -> None:
         """Cache a result that a unit of tick `since` has read, unless a table changed meanwhile."""
@@ -109,7 +111,7 @@ class QueryCache:
             if len(self._results) >= MAX_ENTRIES:
                 self._results.clear()
                 self._keys.clear()
-            self._results[key] = (result,)
+            self._results[key] = ((result,), tables)
             for name in tables:
                 self._keys.setdefault(name, set()).add(key)
 
@@ -119,7 +121,8 @@ class QueryCache:
         A unit of tick `since` gets an empty one of its own if the table changed meanwhile.
         """
         with self._lock:
-            if not self.is_on or self._changed_at.get(name, 0) > since:
+            is_cached = self.is_on and name in self.tables
+            if not is_cached or self._changed_at.get(name, 0) > since:
                 return RecentCache(MAX_KEYS)
             kept = self._shelves.get((name, use))
             if kept is None:
@@ -131,9 +134,10 @@ class QueryCache:
         with self._lock:
             self._tick += 1
             self._changed_at.update(dict.fromkeys(names, self._tick))
-            for name in names:
-                for key in self._keys.pop(name, ()):
-                    self._results.pop(key, None)
+            for key in {key for name in names for key in self._keys.pop(name, ())}:
+                _, tables = self._results.pop(key)
+                for other in tables.difference(names):
+                    self._keys[other].discard(key)
             for of in [of for of in self._shelves if of[0] in names]:
                 del self._shelves[of]
 

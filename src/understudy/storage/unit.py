@@ -271,12 +271,13 @@ class Units:
                     end_rehearsal()
                     changed = unit.changed_tables
                     self._dialect.announce(connection, changed & CACHED)
+                # Before the turn ends: the next writer must not find what it was.
+                if self.cache is not None and changed & self.cache.tables:
+                    self.cache.changed(changed & self.cache.tables)
         except BaseException as problem:
             for regret in regrets:
                 regret(problem)
             raise
-        if self.cache is not None and changed & self.cache.tables:
-            self.cache.changed(changed & self.cache.tables)
         unit.chains.note_commit()
         for act in unit.if_committed:
             act()

@@ -67,7 +67,13 @@ def classes(decorate: Any) -> dict[str, Any]:
 
         depth: int = 3
 
-    return {made.__name__: made for made in (Record, Pair, Own, Wider)}
+    @decorate(frozen=True, slots=True, kw_only=True)
+    class Reflexive:
+        """Has a field with the name of a parameter of its methods."""
+
+        self: int
+
+    return {made.__name__: made for made in (Record, Pair, Own, Wider, Reflexive)}
 
 
 def plain(kind: Any) -> Any:
@@ -100,6 +106,7 @@ USES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "own methods": lambda it: (it["Own"]("a") == it["Own"]("b"), repr(it["Own"]("a"))),
     "own equality, hash": lambda it: hash(it["Own"]("a")) == hash(("a",)),
     "subclass": lambda it: (repr(it["Wider"](1)), it["Wider"](1) == it["Wider"](1, 2, 3)),
+    "field named self": lambda it: repr(it["Reflexive"](self=4)),
     "match": lambda it: it["Pair"].__match_args__,
     "slots": lambda it: (it["Record"].__slots__, it["Wider"].__slots__),
     "copy": lambda it: copy.copy(it["Pair"](1)) == copy.deepcopy(it["Pair"](1)),
@@ -126,6 +133,17 @@ def test_a_class_does_what_one_of_the_standard_library_does(use: Callable[[Any],
     assert outcome(lambda: use(LATE)) == outcome(lambda: use(USUAL))
     # The generated methods are in place by now.
     assert outcome(lambda: use(LATE)) == outcome(lambda: use(USUAL))
+
+
+def test_a_frozen_class_cannot_define_how_it_is_assigned_to() -> None:
+    with pytest.raises(TypeError, match="Cannot overwrite attribute __setattr__"):
+
+        @dataclass(frozen=True)
+        class Open:
+            name: str
+
+            def __setattr__(self, name: str, value: object) -> None:
+                raise NotImplementedError
 
 
 def test_a_record_can_be_pickled() -> None:
