@@ -319,8 +319,8 @@ class AuditStore:
             *(audit.c[name] == value for name, value in wanted.items() if value is not None)
         )
         if outcome is not None:
-            # A literal, to match the partial index.
-            query = query.where(audit.c.outcome == sa.literal_column(f"'{outcome}'"))
+            # In the text of the statement, to match the partial index.
+            query = query.where(audit.c.outcome == sa.literal(str(outcome), literal_execute=True))
         return select_page(
             self._connection,
             query,

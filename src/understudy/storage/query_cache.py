@@ -85,8 +85,7 @@ class QueryCache:
         self._tick = 0
         # When each table last changed, in ticks.
         self._changed_at: dict[str, int] = {}
-        # Results in a tuple, and the tables that they were read from.
-        self._results: dict[Hashable, tuple[tuple[Any], frozenset[str]]] = {}
+        self._results: dict[Hashable, tuple[Any, frozenset[str]]] = {}
         # The keys of the results of each table.
         self._keys: dict[str, set[Hashable]] = {}
         # Results by key, for each use of a table.
@@ -96,10 +95,9 @@ class QueryCache:
         """The current tick; taken before a unit begins."""
         return self._tick
 
-    def find(self, key: Hashable) -> tuple[Any] | None:
-        """A cached result, in a tuple."""
-        found = self._results.get(key)
-        return None if found is None else found[0]
+    def find(self, key: Hashable) -> tuple[Any, frozenset[str]] | None:
+        """A cached result with its tables."""
+        return self._results.get(key)
 
     def keep(self, key: Hashable, result: Any, tables: frozenset[str], *, since: int) -> None:
         """Cache a result that a unit of tick `since` has read, unless a table changed meanwhile."""
@@ -111,7 +109,7 @@ class QueryCache:
             if len(self._results) >= MAX_ENTRIES:
                 self._results.clear()
                 self._keys.clear()
-            self._results[key] = ((result,), tables)
+            self._results[key] = (result, tables)
             for name in tables:
                 self._keys.setdefault(name, set()).add(key)
 
