@@ -48,6 +48,7 @@ def test_a_task_has_a_life_over_http(garden: TestClient) -> None:
         "primary_session_id": "s1",
         "blocked_by": [],
         "metadata": {},
+        "untrusted_sources": [],
         "created_by": "local",
         "created_at_ms": made["created_at_ms"],
         "updated_at_ms": made["updated_at_ms"],

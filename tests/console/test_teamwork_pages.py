@@ -1,9 +1,11 @@
 """The board of a project with its graph, a playbook, and a flow that says what is missing."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
@@ -72,6 +74,21 @@ def test_the_board_shows_who_waits_for_what(console: TestClient) -> None:
     assert HOSTILE not in one
     assert "Waits for dig" in one
     assert console.get("/projects/garden/tasks/nothing").status_code == 404
+
+
+def test_a_task_that_a_run_wrote_says_so_before_its_start(console: TestClient) -> None:
+    garden(console)
+    add(console, "dig", assignment={"assignee_member_id": "s1"})
+    app = console.app
+    assert isinstance(app, FastAPI)
+    with app.state.services.resources.units.write() as unit:
+        task = unit.project_tasks.get("garden", "dig")
+        read = replace(task, created_by_run_id="run_1", untrusted_sources=("tool_result",))
+        unit.project_tasks.update(replace(read, version=2), expected_version=1)
+    page = console.get("/projects/garden/tasks/dig").text
+    warned, start = page.index("the result of a tool"), page.index("project_tasks.start")
+    assert page.index("/runs/run_1") < start
+    assert warned < start
 
 
 @pytest.mark.parametrize("language", ["vi", "zh"])

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from understudy.cli import inputs, screen
+from understudy.cli import inputs, output, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import Key, PageOptions, ProjectId
 
@@ -39,6 +39,7 @@ COLUMNS: Final[screen.Layout] = {
     "status": "status",
     "assignee": "assignee_member_id",
     "waits for": lambda item: ", ".join(item.waits_for) or None,
+    "untrusted": lambda item: ", ".join(item.untrusted_sources) or None,
     "title": "title",
 }
 RECORD: Final[screen.Layout] = {
@@ -53,6 +54,9 @@ RECORD: Final[screen.Layout] = {
     "waits for": lambda view: list(view.waits_for),
     "part of": "parent_task_id",
     "description": "description",
+    "written by": "created_by_run_id",
+    "read text of others": lambda view: list(view.untrusted_sources),
+    "changed by": "reviewed_by",
     "output": "output",
     "metadata": "metadata",
     "can": lambda view: list(view.actions),
@@ -182,6 +186,12 @@ def start(
     """Start a task: a run in the session of its assignee. Prints the id of the run."""
     from understudy.wire.project_tasks import StartProjectTask
 
+    task = daemon.client.project_tasks.get(project_id, task_id)
+    if task.untrusted_sources:
+        read = ", ".join(task.untrusted_sources)
+        output.note(
+            f"{task.created_by_run_id} wrote this task after reading text of others: {read}"
+        )
     wanted = inputs.request(
         StartProjectTask,
         provider=provider,

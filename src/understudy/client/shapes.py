@@ -217,7 +217,7 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "understudy.project_tasks.model": {
         "Discussion": "channel_id thread_root_message_id",
-        "ProjectTaskDetail": 'project_id project_task_id title created_by created_at_ms updated_at_ms description?"" status?"pending" assignee_member_id?null primary_session_id?null latest_run_id?null blocked_by?[] parent_task_id?null discussion:Discussion?null output?null metadata?{} call_digest?null version?1 waits_for?[] run_status?null actions?[]',
+        "ProjectTaskDetail": 'project_id project_task_id title created_by created_at_ms updated_at_ms description?"" status?"pending" assignee_member_id?null primary_session_id?null latest_run_id?null blocked_by?[] parent_task_id?null discussion:Discussion?null output?null metadata?{} created_by_run_id?null untrusted_sources?[] reviewed_by?null call_digest?null version?1 waits_for?[] run_status?null actions?[]',
     },
     "understudy.retrieval.documents": {
         "Match": "field terms points",

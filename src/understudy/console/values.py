@@ -10,6 +10,7 @@ from understudy.core.dataclass import dataclass
 PAGES: Final[Mapping[str, str]] = {
     "agent_id": "/agents/{}",
     "candidate_id": "/review/{}",
+    "created_by_run_id": "/runs/{}",
     "duplicate_of": "/learnings/{}",
     "flow_id": "/flows/{}",
     "latest_run_id": "/runs/{}",

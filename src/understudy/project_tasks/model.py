@@ -81,9 +81,20 @@ class ProjectTask:
     discussion: Annotated[Discussion | None, OMIT] = None
     output: Annotated[str | None, OMIT] = None
     metadata: JsonObject = field(default_factory=dict)
+    # The run whose agent wrote its title and description; None where a person did.
+    created_by_run_id: Annotated[str | None, OMIT] = None
+    # Untrusted sources that this run had read; empty once a person has changed the words.
+    untrusted_sources: tuple[str, ...] = ()
+    # The person who changed the words of the run.
+    reviewed_by: Annotated[str | None, OMIT] = None
     # The digest of the tool call that created it: a repeated call finds it.
     call_digest: Annotated[str | None, HIDDEN] = None
     version: int = 1
+
+    @property
+    def is_by_agent(self) -> bool:
+        """Whether a run wrote its words and no person has changed them."""
+        return self.created_by_run_id is not None and self.reviewed_by is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +136,7 @@ class NewProjectTask:
     output: str | None = None
     latest_run_id: str | None = None
     metadata: JsonObject = field(default_factory=dict)
+    created_by_run_id: str | None = None
     call_digest: str | None = None
 
 

@@ -29,6 +29,7 @@ from understudy.project_tasks.model import (
 )
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import Run, RunStatus, RunTrace, require_run
+from understudy.runs.taint import untrusted_path
 from understudy.sessions.journal import own_text
 from understudy.sessions.model import (
     MemberKind,
@@ -75,7 +76,7 @@ class ProjectTaskService:
             task = self._new(unit, principal, board, wanted)
             if not unit.project_tasks.add(task):
                 raise coded_error("project_tasks/task_already_exists", task_id=task.project_task_id)
-            self.audit(unit, principal, "project_tasks.create", task)
+            self.audit(unit, principal, "project_tasks.create", task, by=wanted.created_by_run_id)
             return _with(board, task).detail(task)
 
     def get(self, project_id: str, task_id: str) -> ProjectTaskDetail:
@@ -114,6 +115,8 @@ class ProjectTaskService:
             if change.expected_version not in (None, stored.version):
                 raise coded_error("project_tasks/stale_version")
             changed = self._changed(unit, board, stored, change)
+            if changed.is_by_agent and _words(changed) != _words(stored):
+                changed = replace(changed, reviewed_by=principal.actor, untrusted_sources=())
             if changed == stored:
                 return board.detail(stored)
             changed = self.save(unit, stored, changed)
@@ -160,10 +163,25 @@ class ProjectTaskService:
         unit.project_tasks.update(changed, expected_version=stored.version)
         return changed
 
-    def audit(self, unit: "Unit", principal: Principal, action: str, task: ProjectTask) -> None:
-        """Add an audit entry for a change of a task."""
-        now, named = self.clock.now_ms(), f"{task.project_id}/{task.project_task_id}"
-        unit.audit.add(audit.done(principal, action, named, at_ms=now, version=task.version))
+    def audit(
+        self,
+        unit: "Unit",
+        principal: Principal,
+        action: str,
+        task: ProjectTask,
+        *,
+        by: str | None = None,
+    ) -> None:
+        """Add an audit entry for a change of a task, made `by` a run or by a person."""
+        entry = audit.done(
+            principal,
+            action,
+            f"{task.project_id}/{task.project_task_id}",
+            at_ms=self.clock.now_ms(),
+            version=task.version,
+            reason=None if by is None else f"in {by}",
+        )
+        unit.audit.add(entry)
 
     def _new(
         self, unit: "Unit", principal: Principal, board: Board, wanted: NewProjectTask
@@ -173,6 +191,7 @@ class ProjectTaskService:
         if len(board.stored) >= MAX_TASKS:
             raise coded_error("project_tasks/task_limit", limit=MAX_TASKS)
         now, task_id = self.clock.now_ms(), wanted.project_task_id or new_id("ptk")
+        by = wanted.created_by_run_id
         task = ProjectTask(
             project_id=board.project.project_id,
             project_task_id=task_id,
@@ -182,6 +201,8 @@ class ProjectTaskService:
             created_at_ms=now,
             updated_at_ms=now,
             metadata=wanted.metadata,
+            created_by_run_id=by,
+            untrusted_sources=() if by is None else untrusted_path(unit, require_run(unit, by)),
             call_digest=wanted.call_digest,
         )
         change = ProjectTaskChange(
@@ -290,6 +311,10 @@ def _check_free(board: Board, stored: ProjectTask, change: ProjectTaskChange) ->
         raise coded_error("project_tasks/output_is_derived", pointer="/output")
     if change.latest_run_id is not None and change.status is not None:
         raise coded_error("project_tasks/output_is_derived", pointer="/status")
+
+
+def _words(task: ProjectTask) -> tuple[str, str]:
+    return task.title, task.description
 
 
 def _with_words(task: ProjectTask, change: ProjectTaskChange) -> ProjectTask:

@@ -132,7 +132,9 @@ class MemberTasks:
     ) -> str:
         if changed != stored:
             changed = self.service.save(unit, stored, changed)
-            self.service.audit(unit, context.caller, "project_tasks.update", changed)
+            self.service.audit(
+                unit, context.caller, "project_tasks.update", changed, by=context.run_id
+            )
         live = unit.project_tasks.live_runs(board.project.project_id)
         return line_of(replace(board, live=live).detail(changed))
 
@@ -268,6 +270,7 @@ def _create(members: MemberTasks, wanted: ProjectTasksParameters, context: ToolC
         title=wanted.title or "",
         description=wanted.description or "",
         blocked_by=tuple(wanted.blocked_by or ()),
+        created_by_run_id=context.run_id,
         call_digest=context.call_digest,
     )
     return f"created {line_of(members.service.create(context.caller, project_id, task))}"

@@ -16,6 +16,8 @@ project_tasks = sa.Table(
     sa.Column("assignee_member_id", sa.Text),
     # No foreign key: the run may be deleted one day.
     sa.Column("latest_run_id", sa.Text),
+    # The run that wrote it; no foreign key, as above.
+    sa.Column("created_by_run_id", sa.Text),
     # A digest of the tool call that made it: a repeat of the call makes no second one.
     sa.Column("call_digest", sa.Text, unique=True),
     sa.Column("body", Json, nullable=False),
@@ -25,4 +27,9 @@ project_tasks = sa.Table(
     one_of("status", TaskStatus),
     # Queried at the end of every run.
     some_of("ix_project_tasks_run", "latest_run_id", where=sa.text("latest_run_id IS NOT NULL")),
+    some_of(
+        "ix_project_tasks_created_by",
+        "created_by_run_id",
+        where=sa.text("created_by_run_id IS NOT NULL"),
+    ),
 )
