@@ -130,7 +130,8 @@ def test_a_session_is_followed_from_now_on(live: Live, session: str) -> None:
             if event.data.get("status") == "completed":
                 break
     assert {event.data["run_id"] for event in got} == {run_id}
-    assert [event.name for event in got] == [*["run_updated"] * 3, "output", "run_updated"]
+    begun = [*["run_updated"] * 3, "remembered"]
+    assert [event.name for event in got] == [*begun, "output", "run_updated"]
     with live.stream(f"/v1/sessions/{session}/stream", last_id=got[0].id) as events:
         again = [next(events) for _ in got[1:]]
     assert again == got[1:]

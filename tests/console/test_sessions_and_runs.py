@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,15 @@ from starlette.testclient import TestClient
 from tests.api.conftest import ADMIN, idle_daemon
 from tests.console.conftest import OURS, URL, client_of
 from tests.support.factories import ALICE, NOW, make_run
+from tests.support.learning_factories import keep, make_learning
 from understudy.agents.service import AgentFields
 from understudy.console.live import newest_place, signal_of, signals
 from understudy.daemon.wiring import Daemon
-from understudy.runs.model import RunRequest
+from understudy.runs.lifecycle import run_event
+from understudy.runs.model import RunRequest, RunStatus, require_run
+from understudy.runs.remembered import remembered_event
 from understudy.sessions.creation import NewSession
+from understudy.sessions.journal import EventKind, NewEvent
 
 TABS = ("conversation", "journal", "scopes", "persona", "permissions", "tasks", "sidechains")
 HOSTILE = "<script>alert(1)</script>"
@@ -61,6 +66,28 @@ def test_a_tab_of_a_session_answers(console: TestClient, tab: str) -> None:
 
     assert page.status_code == 200
     assert page.text.count('aria-current="page"') == 2
+
+
+def test_the_answer_of_a_run_says_what_it_remembered(console: TestClient, daemon: Daemon) -> None:
+    session = begin(console)
+    [run_id] = line_up(daemon, session, "hello")
+    named = keep(daemon.resources.units, *map(make_learning, ("Be <b>brief</b>.", "B", "C", "D")))
+    with daemon.resources.units.write() as unit:
+        run = replace(require_run(unit, run_id), status=RunStatus.COMPLETED)
+        unit.runs.update(run)
+        said = {"step": 1, "text": "Hi.", "model": "m"}
+        events = [
+            run_event(run, "completed", RunStatus.COMPLETED),
+            remembered_event(run, named, ()),
+            NewEvent(kind=EventKind.MESSAGE, run_id=run_id, data=said),
+        ]
+        unit.journal.append(session, [it for it in events if it], at_ms=NOW)
+
+    for path in (f"/sessions/{session}", f"/runs/{run_id}"):
+        page = console.get(path).text
+        assert f'remembered: <a href="/learnings/{named[0]}">Be &lt;b&gt;brief' in page
+        assert named[3] not in page
+        assert f'<a href="/runs/{run_id}?tab=memory">+1 more</a>' in page
 
 
 @pytest.mark.parametrize(

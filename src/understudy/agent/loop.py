@@ -42,6 +42,7 @@ from understudy.runs.model import (
     RunStatus,
     model_call_key,
 )
+from understudy.runs.remembered import remembered_event
 from understudy.sessions.journal import (
     OWN_CHARS,
     EventKind,
@@ -131,6 +132,14 @@ class AgentLoop:
         self.consent.hear(unit, run, session)
         built = self.prompts.build(unit, run, session, input_offset=input_offset)
         unit.runs.taint(run.run_id, built.taints)
+        recalled = built.recalled
+        given = remembered_event(
+            run,
+            (it.learning_id for it in recalled.learned.kept),
+            (it.run_id for it in recalled.recovered.kept),
+        )
+        if given is not None:
+            unit.journal.append(run.session_id, (given,), at_ms=run.updated_at_ms)
         return built.snapshot(), built.start.events
 
     def left(self, run_id: str) -> None:

@@ -26,6 +26,7 @@ from understudy.core.showable import showable
 from understudy.core.sight import current_sight
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import require_run
+from understudy.runs.remembered import with_remembered
 from understudy.sessions.journal import (
     EventKind,
     JournalEvent,
@@ -44,6 +45,7 @@ STEP_EVENTS: Final[Mapping[EventKind, str]] = {
     EventKind.OUTPUT: wire.OUTPUT,
     EventKind.CANDIDATES_ADDED: wire.CANDIDATES_ADDED,
     EventKind.HINT: wire.HINT,
+    EventKind.REMEMBERED: wire.REMEMBERED,
 }
 # Events of a session itself, beside those of its runs.
 SESSION_EVENTS: Final[Mapping[EventKind, str]] = {
@@ -319,7 +321,8 @@ class RunJournal:
         with self.services.resources.units.read() as unit:
             has_ended = require_run(unit, self.run_id).status in TERMINAL
             page = unit.journal.page(run_id=self.run_id, after_offset=after_offset, limit=BATCH)
-        return has_ended, page
+            events = with_remembered(unit, page.events)
+        return has_ended, replace(page, events=events)
 
 
 async def stream_run(
@@ -415,7 +418,7 @@ async def follow_session(services: Services, session_id: str, after: int) -> Asy
     def read(after: int) -> Sequence[JournalEvent]:
         with services.resources.units.read() as unit:
             page = unit.journal.page(session_id=session_id, after_offset=after, limit=BATCH)
-        return page.events
+            return with_remembered(unit, page.events)
 
     pulse = StreamHeartbeat(services, (f"session:{session_id}",))
     async for chunk in _follow(pulse, read, after, lambda event: event.offset):
@@ -460,7 +463,9 @@ def all_events(services: Services) -> Callable[[int], Sequence[JournalEvent]]:
 
     def read(after: int) -> Sequence[JournalEvent]:
         with services.resources.units.read() as unit:
-            return unit.journal.page(after_sequence=after, limit=BATCH).events
+            return with_remembered(
+                unit, unit.journal.page(after_sequence=after, limit=BATCH).events
+            )
 
     return read
 

@@ -21,6 +21,7 @@ from understudy.cli.options import (
 )
 from understudy.cli.output import ExitCode, note, print_json, understudy
 from understudy.cli.requests import WaitNotice, leave_waiting, need_lines, requests_of, tell_waiting
+from understudy.cli.transcript import remembered_line
 
 if TYPE_CHECKING:
     from understudy.core.page import Page
@@ -68,6 +69,7 @@ RECORD: Final[screen.Layout] = {
     "deliveries": lambda run: [f"{to.plugin}:{to.address} {to.status}" for to in run.deliveries],
     "input": "request.text_preview",
     "output": lambda run: "\n".join(output.text for output in run.outputs),
+    "remembered": lambda run: remembered_line(run.remembered) if run.remembered else None,
 }
 
 

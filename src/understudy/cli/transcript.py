@@ -13,9 +13,13 @@ from understudy.cli.screen import aside, count, one_line, printable
 
 if TYPE_CHECKING:
     from understudy.client.streams import StreamEvent
+    from understudy.runs.remembered import Remembered
     from understudy.wire.events import RunUpdated
 
 PATIENCE_S: Final = 2.0
+# The most entries of what a run remembered, and the most characters of each.
+MOST_TOLD: Final = 3
+CONTENT_CHARS: Final = 70
 
 
 class Waiting:
@@ -72,6 +76,7 @@ class Transcript:
         self._is_void = False  # whether the text printed last was taken back
         # Candidates that the run left so far.
         self.candidate_ids: list[str] = []
+        self._remembered: Sequence[Remembered] = ()
         self._waiting = waiting or Waiting()
 
     def __enter__(self) -> Self:
@@ -114,6 +119,8 @@ class Transcript:
                 self._update(update)
             case events.CandidatesAdded(candidate_ids=ids):
                 self.candidate_ids += ids
+            case events.RememberedEvent(remembered=remembered):
+                self._remembered = remembered
             case events.Hint(text=text):
                 self._beside(text, is_cut=False)
             case _:
@@ -181,6 +188,8 @@ class Transcript:
             self._waiting.begin(MODEL)
         elif update.status == "completed":
             self.end_line()
+            if self._remembered:
+                note(f"remembered: {remembered_line(self._remembered)}")
         elif update.status in ("failed", "interrupted", "cancelled"):
             self.end_line()
             error = update.event.get("error")
@@ -193,6 +202,13 @@ class Transcript:
             self.end_line()
             self._start_over()
             self._on_wait()
+
+
+def remembered_line(remembered: "Sequence[Remembered]") -> str:
+    """What a run was given to remember: the first few, and how many more."""
+    told = [f"{one_line(it.content, CONTENT_CHARS)} ({it.id})" for it in remembered[:MOST_TOLD]]
+    more = len(remembered) - len(told)
+    return "; ".join([*told, *([f"+{more} more"] if more else [])])
 
 
 def tell_candidates(candidate_ids: Sequence[str]) -> None:

@@ -126,6 +126,7 @@ EventData: TypeAlias = (
     | wire.LearningUpdated
     | wire.CandidatesAdded
     | wire.Hint
+    | wire.RememberedEvent
     | dict[str, Any]
 )
 READERS: Final[Mapping[str, Callable[[Any], EventData]]] = {
@@ -139,6 +140,7 @@ READERS: Final[Mapping[str, Callable[[Any], EventData]]] = {
     wire.LEARNING_UPDATED: wire.LearningUpdated.model_validate,
     wire.CANDIDATES_ADDED: wire.CandidatesAdded.model_validate,
     wire.HINT: wire.Hint.model_validate,
+    wire.REMEMBERED: wire.RememberedEvent.model_validate,
 }
 
 

@@ -75,6 +75,7 @@ class RunTurn:
     notes: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     candidate_ids: list[str] = field(default_factory=list)
+    remembered: Sequence[Mapping[str, Any]] = ()
     started_at_ms: int | None = None
     # The start of the current wait, for the model or for a person.
     since_ms: int = 0
@@ -265,6 +266,8 @@ def _apply(run: RunTurn, event: Mapping[str, Any], calls: dict[tuple[str, str], 
             _move(run, data, at_ms)
         case "candidates_added":
             run.candidate_ids += map(str, data.get("candidate_ids", ()))
+        case "remembered":
+            run.remembered = data.get("remembered", ())
         case "hint":
             run.hints.append(str(data.get("text", "")))
 

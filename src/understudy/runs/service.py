@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
@@ -22,6 +22,7 @@ from understudy.runs.model import (
     StopRequest,
     require_run,
 )
+from understudy.runs.remembered import Remembered, remembered_in
 from understudy.runs.requests import PersonRequest
 from understudy.runs.sleep import leave_line, stop
 from understudy.runs.submission import (
@@ -37,6 +38,9 @@ from understudy.sessions.model import require_session
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
 
+# The events that a run is shown with.
+SHOWN: Final = (EventKind.OUTPUT, EventKind.REMEMBERED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDetail:
@@ -44,6 +48,8 @@ class RunDetail:
 
     run: Run
     outputs: tuple[JournalEvent, ...] = ()
+    # What its prompt was given, as far as the reader may see it.
+    remembered: tuple[Remembered, ...] = ()
     queued_position: int | None = None
     pending: tuple[PersonRequest, ...] = ()
     # Webhook deliveries, by the position of the reply target.
@@ -57,7 +63,9 @@ def detail_of(unit: "Unit", run: Run) -> RunDetail:
 
 def details_of(unit: "Unit", runs: Sequence[Run]) -> tuple[RunDetail, ...]:
     """Some runs with their details."""
-    outputs = unit.journal.outputs([run.run_id for run in runs])
+    told = unit.journal.outputs([run.run_id for run in runs], kinds=SHOWN)
+    given = [it for events in told.values() for it in events if it.kind is EventKind.REMEMBERED]
+    remembered = remembered_in(unit, given)
     queued = sorted({run.session_id for run in runs if run.status is RunStatus.QUEUED})
     positions: Mapping[str, Any] = unit.runs.queued_positions(queued) if queued else {}
     waiting = [run.run_id for run in runs if run.status in WAITING]
@@ -67,7 +75,8 @@ def details_of(unit: "Unit", runs: Sequence[Run]) -> tuple[RunDetail, ...]:
     return tuple(
         RunDetail(
             run=run,
-            outputs=outputs.get(run.run_id, ()),
+            outputs=tuple(it for it in told.get(run.run_id, ()) if it.kind is EventKind.OUTPUT),
+            remembered=remembered.get(run.run_id, ()),
             queued_position=positions.get(run.run_id),
             pending=pending.get(run.run_id, ()),
             sent=sent.get(run.run_id, {}),

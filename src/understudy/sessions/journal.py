@@ -36,6 +36,7 @@ class EventKind(StrEnum):
     LEARNING = "learning"  # something was proposed, decided or learned; ids only, never content
     CANDIDATES_ADDED = "candidates_added"  # a run left candidates: their ids, never content
     HINT = "hint"  # a setting that the client may want to change; no prompt has it
+    REMEMBERED = "remembered"  # what a prompt was given: ids and kinds, never content
     NUDGE = "nudge"  # a remark to the run beside its work; which one, and never the text
     ERASED = "erased"  # a tombstone: the event was unlearned
     DAMAGED = "damaged"  # an event that does not decode; never written

@@ -152,10 +152,13 @@ class JournalStore:
         )
         return tuple(event_of(row) for row in self._connection.execute(query))
 
-    def outputs(self, run_ids: Sequence[str]) -> dict[str, tuple[JournalEvent, ...]]:
-        """The output events of some runs, in order."""
+    def outputs(
+        self, run_ids: Sequence[str], *, kinds: Sequence[EventKind] = (EventKind.OUTPUT,)
+    ) -> dict[str, tuple[JournalEvent, ...]]:
+        """The output events of some runs, in order; or those of other kinds."""
         found: dict[str, tuple[JournalEvent, ...]] = {}
-        for row in self._connection.execute(_OUTPUTS, {"run_ids": list(run_ids)}):
+        values = {"run_ids": list(run_ids), "kinds": list(kinds)}
+        for row in self._connection.execute(_OUTPUTS, values):
             found[row.run_id] = (*found.get(row.run_id, ()), event_of(row))
         return found
 
@@ -206,7 +209,7 @@ _OUTPUTS = (
     sa.select(journal)
     .where(
         journal.c.run_id.in_(sa.bindparam("run_ids", expanding=True)),
-        journal.c.kind == EventKind.OUTPUT,
+        journal.c.kind.in_(sa.bindparam("kinds", expanding=True)),
     )
     .order_by(journal.c.run_id, journal.c.offset)
 )

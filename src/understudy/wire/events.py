@@ -4,6 +4,7 @@ from typing import Final, Literal, TypeAlias
 
 from pydantic import ConfigDict
 
+from understudy.runs.remembered import Remembered
 from understudy.wire.base import JsonObject, View
 
 StreamEventName: TypeAlias = Literal[
@@ -17,6 +18,7 @@ StreamEventName: TypeAlias = Literal[
     "learning_updated",
     "candidates_added",
     "hint",
+    "remembered",
 ]
 RUN_UPDATED: Final = "run_updated"
 DELTA: Final = "delta"
@@ -28,6 +30,7 @@ SESSION_STATE_CHANGED: Final = "session_state_changed"
 LEARNING_UPDATED: Final = "learning_updated"
 CANDIDATES_ADDED: Final = "candidates_added"
 HINT: Final = "hint"
+REMEMBERED: Final = "remembered"
 
 
 class RunEventView(View):
@@ -99,3 +102,9 @@ class Hint(StepEvent):
 
     code: str
     text: str
+
+
+class RememberedEvent(StepEvent):
+    """Stream event `remembered`: the learnings and run memories in the prompt of a run."""
+
+    remembered: list[Remembered]

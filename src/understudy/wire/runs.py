@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Discriminator, Field, Tag
 
 from understudy.runs.model import Delivery, RunStatus
+from understudy.runs.remembered import Remembered
 from understudy.wire.approvals import ApprovalView, QuestionView
 from understudy.wire.base import DebugLevel, Int32, JsonObject, Omitted, RequestBody, View
 from understudy.wire.generation import Generation
@@ -156,6 +157,8 @@ class RunView(View):
     pending_question_ids: list[str] = Field(default_factory=list)
     pending_questions: list[QuestionView] = Field(default_factory=list)
     outputs: list[OutputView] = Field(default_factory=list)
+    # The learnings and run memories in its prompt that the caller may see.
+    remembered: list[Remembered] = Field(default_factory=list)
     deliveries: list[Delivery] = Field(default_factory=list)
     error: Omitted[str] = None
     usage: UsageView = Field(default_factory=UsageView)

@@ -61,7 +61,9 @@ class Journal(JournalStore):
     ) -> tuple[JournalEvent, ...]:
         raise NotImplementedError
 
-    def outputs(self, run_ids: Sequence[str]) -> dict[str, tuple[JournalEvent, ...]]:
+    def outputs(
+        self, run_ids: Sequence[str], *, kinds: Sequence[EventKind] = ()
+    ) -> dict[str, tuple[JournalEvent, ...]]:
         raise NotImplementedError
 
     def checkpoints(

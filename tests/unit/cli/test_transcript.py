@@ -49,6 +49,19 @@ def test_an_output_that_was_not_streamed_is_printed(capsys: pytest.CaptureFixtur
     assert out == "Hello\n"
 
 
+def test_what_was_remembered_stands_below_the_answer_in_one_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    entries = [{"id": f"lrn_{n}", "kind": "learning", "content": f"It\nis {n}"} for n in range(5)]
+
+    out, err = tell(
+        capsys, event("remembered", remembered=entries), delta("Hello"), updated("completed")
+    )
+
+    assert out == "Hello\n"
+    assert err == "remembered: It is 0 (lrn_0); It is 1 (lrn_1); It is 2 (lrn_2); +2 more\n"
+
+
 def test_tools_take_one_line_each_beside_the_reply(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = tell(
         capsys,

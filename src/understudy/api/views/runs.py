@@ -39,6 +39,7 @@ def run_view(detail: RunDetail, reader: Principal) -> RunView:
         pending_question_ids=[each.request_id for each in questions],
         pending_questions=[question_view(each, reader) for each in questions],
         outputs=[output_view(event) for event in detail.outputs],
+        remembered=list(detail.remembered),
         deliveries=list(shown_deliveries(run, detail.sent)),
         actions=[] if run.status in TERMINAL else ["cancel"],
     )

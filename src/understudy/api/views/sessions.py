@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from understudy.api.views.runs import output_view, run_event_view
 from understudy.core.page import encode_cursor
 from understudy.core.scope import Scope
+from understudy.runs.remembered import with_remembered
 from understudy.runs.service import RunDetail
 from understudy.sessions.journal import EventKind, JournalPage
 from understudy.sessions.model import Session, SessionStanding, SessionStatus
@@ -100,7 +101,7 @@ def reply_targets_view(session: Session) -> ReplyTargetsView:
 
 def session_events_view(unit: "Unit", session: Session, page: JournalPage) -> SessionEventsView:
     """A page of the journal, with the outputs and run events on it."""
-    events = page.events
+    events = with_remembered(unit, page.events)
     return SessionEventsView(
         session=session_view(unit, session),
         daemon_outputs=[
