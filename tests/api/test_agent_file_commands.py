@@ -33,6 +33,17 @@ def test_proposals_are_listed_shown_and_decided(live: Live) -> None:
     invoke(live, "agents", "proposals", "show", "shy", "prp_none", exit_code=3)
 
 
+def test_what_an_agent_wrote_is_accepted_with_one_command(live: Live) -> None:
+    propose(live, "open-minded", soul_review=False)
+    assert "nobody yet" in invoke(live, "agents", "files", "list", "open-minded").stdout
+    line = ("agents", "files", "accept", "open-minded", "SOUL.md")
+    invoke(live, *line, "--version", "7", exit_code=4)
+    assert answer(live, *line, "--version", "1")["reviewed_by"] == "local"
+    assert answer(live, *line)["version"] == 1
+    invoke(live, "agents", "files", "accept", "open-minded", "AGENTS.md", exit_code=3)
+    invoke(live, "agents", "files", "accept", "open-minded", "SOUL.md", "--user", "x", exit_code=3)
+
+
 def test_a_proposal_is_rejected_with_a_reason(live: Live) -> None:
     propose(live, "bold")
     with Client(str(live.client.base_url)) as client:

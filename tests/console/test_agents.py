@@ -1,6 +1,9 @@
 """Agents in the console: switches, files with versions, prompt preview, tools, proposals."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import httpx2
@@ -9,9 +12,10 @@ from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 
 from tests.api.conftest import ADMIN, idle_daemon
-from tests.console.conftest import OURS, client_of, undo
+from tests.console.conftest import HIDDEN, OURS, client_of, undo
 from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
 from tests.support.daemon import DaemonProcess
+from tests.support.factories import make_file
 from understudy.console.pages.agents import TABS
 from understudy.daemon.wiring import Daemon
 from understudy.evolution.proposals import FileProposal, ProposalState
@@ -163,6 +167,26 @@ def test_a_proposal_is_shown_with_its_changes_and_decided(daemon: Daemon) -> Non
         assert '<span class="add">+Be warm.' in page
         file = console.get("/v1/agents/writer/files/SOUL.md").json()
         assert (file["content"], file["version"]) == ("Be warm.\n", 2)
+
+
+@pytest.mark.parametrize("tab", ["files", "history"])
+def test_what_an_agent_wrote_is_accepted_with_one_click(daemon: Daemon, tab: str) -> None:
+    with client_of(daemon) as console:
+        path = make(console, "writer")
+        with daemon.resources.units.write() as unit:
+            file = make_file("SOUL.md", SOUL + "Joke.\n", agent_id="writer", version=2)
+            unit.agents.add_file(replace(file, run_id="run_1", untrusted_sources=("tool_result",)))
+        page = console.get(path, params={"tab": tab, "file": "SOUL.md"}).text
+        form = re.search(
+            r'<form method="post" action="/act/agents.accept_file".*?</form>', page, re.DOTALL
+        )
+        assert form is not None
+        values = {name: unescape(value) for name, value in HIDDEN.findall(form[0])}
+        console.post("/act/agents.accept_file", data=values, headers=OURS)
+        kept = console.get("/v1/agents/writer/files/SOUL.md").json()
+        assert (kept["version"], kept["reviewed_by"]) == (2, "local")
+        assert kept["untrusted_sources"] == []
+        assert "agents.accept_file" not in console.get(values["_to"]).text
 
 
 # In a browser

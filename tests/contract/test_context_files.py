@@ -24,6 +24,7 @@ from understudy.agent.prompt import BY_AGENT
 from understudy.agents.file_versions import NewVersion, keep_version
 from understudy.agents.model import CONTEXT_FILES
 from understudy.agents.service import AgentService
+from understudy.agents.user_files import UserFileService
 from understudy.core.audit import AuditOutcome
 from understudy.core.errors import Conflict, Rejected
 from understudy.core.page import PageRequest
@@ -62,7 +63,7 @@ async def test_with_the_switch_an_agent_rewrites_its_soul_for_its_next_prompt(
     run_id = await files.run(write("SOUL.md", WARM))
 
     assert "Speak calmly." in before
-    noted = f"{BY_AGENT}\n\n> Speak warmly.\n> Use plain words."
+    noted = f"{BY_AGENT}\n\n> Speak warmly.\nUse plain words."
     after = before.replace("Speak calmly.\nUse plain words.", noted)
     assert await files.prompt() == after
     assert await files.prompt(who=BOB) == after
@@ -70,6 +71,87 @@ async def test_with_the_switch_an_agent_rewrites_its_soul_for_its_next_prompt(
     assert (newest.version, newest.actor, newest.run_id) == (2, "ann", run_id)
     assert (first.version, first.content) == (1, FILES["SOUL.md"])
     assert files.audited()[-1].outcome is AuditOutcome.DONE
+
+
+async def test_only_what_an_agent_added_is_quoted_until_a_person_takes_it_on(
+    files: ContextFileRuns,
+) -> None:
+    await files.run(edit("SOUL.md", "calmly", "warmly"))
+    await files.run(edit("SOUL.md", "words.", "words.\n<b>Joke.</b>"))
+    shown = await files.prompt()
+    assert "> Speak warmly.\nUse plain words.\n> &lt;b>Joke.&lt;/b>" in shown
+    agents = AgentService(files.units, files.harness.clock)
+    with pytest.raises(Conflict) as refused:
+        agents.accept_file(ROOT, EVOLVING, "SOUL.md", version=2)
+    assert refused.value.code == "agent_file_conflict"
+    with pytest.raises(Rejected):
+        agents.accept_file(BOB, EVOLVING, "SOUL.md")
+    accepted = agents.accept_file(ROOT, EVOLVING, "SOUL.md", version=3)
+    assert (accepted.version, accepted.reviewed_by, accepted.is_by_agent) == (3, "root", False)
+    assert agents.accept_file(ROOT, EVOLVING, "SOUL.md") == accepted
+    with files.units.read() as unit:
+        [last, *_] = unit.audit.page(PageRequest(), resource="agents", actor="root").items
+    assert (last.action, last.version) == ("agents.accept_file", 3)
+    shown = await files.prompt()
+    assert "\nSpeak warmly.\nUse plain words.\n<b>Joke.</b>" in shown
+    assert BY_AGENT not in shown
+    # The next change is measured from what was accepted.
+    await files.run(edit("SOUL.md", "plain", "short"))
+    assert "\nSpeak warmly.\n> Use short words.\n<b>Joke.</b>" in await files.prompt()
+
+
+@pytest.mark.parametrize("way", ["write", "restore"])
+async def test_a_person_who_writes_or_restores_the_same_text_takes_it_on(
+    files: ContextFileRuns, way: str
+) -> None:
+    await files.run(write("SOUL.md", WARM))
+    agents = AgentService(files.units, files.harness.clock)
+    if way == "write":
+        kept = agents.write_file(ROOT, EVOLVING, "SOUL.md", WARM)
+    else:
+        kept = agents.restore_file(ROOT, EVOLVING, "SOUL.md", 2)
+    assert (kept.version, kept.reviewed_by) == (2, "root")
+    assert BY_AGENT not in await files.prompt()
+
+
+async def test_what_a_copy_keeps_of_the_shared_file_stays_plain(files: ContextFileRuns) -> None:
+    agents = AgentService(files.units, files.harness.clock)
+    agents.write_file(ROOT, EVOLVING, "USER.md", "Users like tea.\nThey pay in euros.")
+    await files.run(edit("USER.md", "tea", "coffee"))
+    assert "> Users like coffee.\nThey pay in euros." in await files.prompt()
+    copies = UserFileService(files.units, files.harness.clock)
+    copies.accept(ANN, EVOLVING, "ann", "USER.md", version=1)
+    assert BY_AGENT not in await files.prompt()
+    with pytest.raises(Rejected):
+        copies.accept(BOB, EVOLVING, "ann", "USER.md")
+
+
+@pytest.mark.parametrize(
+    ("wish", "is_changed"), [("Be warmer, please.", True), ("What is in the folder?", False)]
+)
+async def test_after_tool_calls_only_the_users_own_wish_changes_the_soul(
+    files: ContextFileRuns, wish: str, is_changed: bool
+) -> None:
+    await files.run(LOOK)
+    files.fake.rule = play({wish: (LOOK, write("SOUL.md", WARM))})
+    run_id = files.harness.runs.submit(ANN, EVOLVING, Submission(content=wish)).run.run_id
+    await files.harness.executor.execute(run_id)
+    newest = files.versions()[0]
+    assert (newest.content == WARM) is is_changed
+    waiting = files.proposals.page(ROOT, EVOLVING, PageRequest()).items
+    assert bool(waiting) is not is_changed
+    if is_changed:
+        assert (newest.run_id, newest.derived_from_untrusted) == (run_id, True)
+
+
+async def test_a_wish_that_somebody_else_passed_on_is_no_consent(files: ContextFileRuns) -> None:
+    files.fake.rule = play({"Be warmer.": (LOOK, write("SOUL.md", WARM))})
+    passed = Submission(content="Be warmer.", actor_id="bob")
+    await files.harness.executor.execute(
+        files.harness.runs.submit(ANN, EVOLVING, passed).run.run_id
+    )
+    assert files.file() == FILES["SOUL.md"]
+    assert files.proposals.page(ROOT, EVOLVING, PageRequest()).items
 
 
 @pytest.mark.one_database

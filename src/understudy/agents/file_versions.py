@@ -1,6 +1,7 @@
 """Versions of context files, of an agent or of a user's copy, and which are in force."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.agents.model import (
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 WRITE_FILE = "agents.write_file"
+ACCEPT_FILE: Final = "agents.accept_file"
 # The file whose content rules apply to reasons, too.
 SOUL: Final = "SOUL.md"
 # Retries when others write the same file concurrently.
@@ -66,13 +68,17 @@ class NewVersion:
 def keep_version(
     unit: "Unit", clock: Clock, principal: Principal, wanted: NewVersion
 ) -> ContextFile:
-    """Store new content as the next version; unchanged content makes none."""
+    """Store new content as the next version; unchanged content makes none.
+
+    What an agent wrote becomes a person's when a person writes the same.
+    """
     for _ in range(MOST_TRIES):
         current = stored_version(unit, wanted.agent_id, wanted.user_id, wanted.name)
         if wanted.made_from not in (None, number_of(current)):
             raise coded_error("agents/agent_file_conflict", name=wanted.name)
         if current is not None and current.content == wanted.content:
-            return current
+            is_by_person = wanted.run_id is None or wanted.reviewed_by is not None
+            return accept_version(unit, clock, principal, current) if is_by_person else current
         file = _next(wanted, number_of(current) + 1, principal, clock)
         store = unit.agents if file.user_id is None else unit.user_files
         # Another writer may have taken this number; without `made_from` the next one is tried.
@@ -80,6 +86,45 @@ def keep_version(
             unit.audit.add(_noted(principal, wanted, file))
             return file
     raise coded_error("agents/agent_file_conflict", name=wanted.name)
+
+
+def accept_version(
+    unit: "Unit", clock: Clock, principal: Principal, file: ContextFile
+) -> ContextFile:
+    """Make the text of an agent that of a person, who has read it; any other stays as it is."""
+    if not file.is_by_agent:
+        return file
+    accepted = replace(file, reviewed_by=principal.actor, untrusted_sources=())
+    unit.agents.accept_file(accepted)
+    resource_id = "/".join(part for part in (file.agent_id, file.user_id, file.name) if part)
+    now = clock.now_ms()
+    unit.audit.add(audit.done(principal, ACCEPT_FILE, resource_id, at_ms=now, version=file.version))
+    return accepted
+
+
+def accept_in_force(
+    unit: "Unit",
+    clock: Clock,
+    principal: Principal,
+    file: ContextFile | None,
+    name: str,
+    *,
+    version: int | None,
+) -> ContextFile:
+    """The same for the version in force; a conflict if it is not the one that the person has read."""
+    current = in_force(file, check_file_name(name))
+    if version not in (None, current.version):
+        raise coded_error("agents/agent_file_conflict", name=name)
+    return accept_version(unit, clock, principal, current)
+
+
+def text_of_people(unit: "Unit", file: ContextFile) -> str:
+    """What people wrote of the file before this version; for a copy without that, of the agent's own."""
+    found = unit.agents.of_people_before(file)
+    if found is None and file.user_id is not None:
+        shared = unit.agents.file(file.agent_id, file.name)
+        found = unit.agents.of_people_before(shared) if shared and shared.is_by_agent else shared
+    return "" if found is None else found.content
 
 
 def _next(wanted: NewVersion, number: int, principal: Principal, clock: Clock) -> ContextFile:

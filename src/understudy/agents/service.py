@@ -8,6 +8,7 @@ from understudy.agents.built_in import BUILT_IN
 from understudy.agents.file_versions import (
     NewVersion,
     ShownVersion,
+    accept_in_force,
     check_file_name,
     check_restorable,
     check_size,
@@ -222,6 +223,15 @@ class AgentService:
                 agent_id=agent_id, name=name, content=earlier.content, reason=restoring(version)
             )
             return keep_version(unit, self.clock, principal, wanted)
+
+    def accept_file(
+        self, principal: Principal, agent_id: str, name: str, *, version: int | None = None
+    ) -> ContextFile:
+        """Make what an agent wrote into the version in force a person's."""
+        with self.units.write() as unit:
+            require_owned(unit, principal, agent_id)
+            stored = unit.agents.file(agent_id, name)
+            return accept_in_force(unit, self.clock, principal, stored, name, version=version)
 
     def _check_file(self, name: str, content: str) -> None:
         check_file_name(name)

@@ -7,6 +7,7 @@ from understudy.agents.file_versions import (
     PER_USER,
     NewVersion,
     ShownVersion,
+    accept_in_force,
     check_file_name,
     check_restorable,
     check_size,
@@ -127,6 +128,22 @@ class UserFileService:
                 reason=restoring(version),
             )
             return keep_version(unit, self.clock, principal, wanted)
+
+    def accept(
+        self,
+        principal: Principal,
+        agent_id: str,
+        user_id: str,
+        name: str,
+        *,
+        version: int | None = None,
+    ) -> ContextFile:
+        """Make what an agent wrote into the copy in force a person's."""
+        _check_owner(principal, user_id)
+        with self.units.write() as unit:
+            require_agent(unit, agent_id)
+            stored = unit.user_files.file(agent_id, user_id, name)
+            return accept_in_force(unit, self.clock, principal, stored, name, version=version)
 
 
 def _check_owner(principal: Principal, user_id: str) -> None:

@@ -26,11 +26,13 @@ OfVersion = Annotated[
 Diff = Annotated[bool, typer.Option("--diff", help="Show what each version changed.")]
 
 
+UNSEEN: Final = "nobody yet"
 FILES_COLUMNS: Final[screen.Layout] = {
     "file": "name",
     "version": "version",
     "bytes": "size",
     "by": "actor",
+    "accepted by": lambda item: item.reviewed_by or (UNSEEN if item.run_id else None),
     "written": "created_at_ms",
 }
 
@@ -119,6 +121,22 @@ def restore(
     """Bring an earlier version back as a new one."""
     files, who = files_of(daemon, user)
     return files.restore(agent_id, *who, name, version)
+
+
+@commands("accept", show="version {view.version} of {name} stands as a person's")
+def accept(
+    daemon: DaemonConnection,
+    agent_id: AgentId,
+    name: FileName,
+    version: Annotated[
+        int | None, typer.Option("--version", min=1, help="The version that you have read.")
+    ] = None,
+    user: OfUser = None,
+    key: Key = None,
+) -> object:
+    """Accept what an agent wrote into a file: prompts no longer quote it."""
+    files, who = files_of(daemon, user)
+    return files.accept(agent_id, *who, name, version, key=key)
 
 
 VERSIONS_COLUMNS: Final[screen.Layout] = {

@@ -308,6 +308,13 @@ class AgentFilesCalls(Group[S]):
     ) -> FileView:
         """Bring the content of an earlier version back, as a new version."""
 
+    @POST("/v1/agents/{agent_id}/files/{name}/accept")
+    def accept(
+        self, agent_id: str, name: str, version: int | None = None, *, key: str | None = None
+    ) -> FileView:
+        """Accept what an agent wrote into a context file: its text stands in prompts as a
+        person's."""
+
 
 class AgentProposalsCalls(Group[S]):
     """Calls about agents proposals."""
@@ -375,6 +382,18 @@ class UserFilesCalls(Group[S]):
     @GET("/v1/agents/{agent_id}/users/{user_id}/files/{name}/versions/{version}")
     def version(self, agent_id: str, user_id: str, name: str, version: int) -> FileVersionDetail:
         """One version of a copy, with what it changed of the version before."""
+
+    @POST("/v1/agents/{agent_id}/users/{user_id}/files/{name}/accept")
+    def accept(
+        self,
+        agent_id: str,
+        user_id: str,
+        name: str,
+        version: int | None = None,
+        *,
+        key: str | None = None,
+    ) -> FileView:
+        """Accept what an agent wrote into a copy: its text stands in prompts as a person's."""
 
     @POST("/v1/agents/{agent_id}/users/{user_id}/files/{name}/restore")
     def restore(

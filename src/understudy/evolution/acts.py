@@ -7,9 +7,11 @@ from enum import StrEnum
 from functools import lru_cache, partial
 from typing import Any, Final
 
+from understudy.agents.model import SOUL
 from understudy.core.dataclass import dataclass
 from understudy.core.text import Scrub, preview, printable
 from understudy.evolution.answers import MAX_MESSAGE_CHARS, MessageIntent, intent_of
+from understudy.evolution.identity.sentences import asks_for_manner
 from understudy.evolution.requests.grammar import (
     LANGUAGES,
     NOTHING,
@@ -70,7 +72,7 @@ def asks_to_publish(text: str, path: str) -> bool:
 
 
 def asks_to_write(text: str, name: str) -> bool:
-    """Whether the writer asks that a context file be written, by its name.
+    """Whether the writer asks that a context file be written: by its name, or SOUL.md by a manner.
 
     A message that hands over a text of others asks for nothing.
     """
@@ -78,7 +80,11 @@ def asks_to_write(text: str, name: str) -> bool:
         return False
     named = re.compile(rf"(?<![\w/.-]){re.escape(plain(name))}(?![\w/-])")
     said = [plain(text[start:end]) for start, end in sentences(text)]
-    return any(named.search(it) and _WRITES.search(it) and not _REFUSES.search(it) for it in said)
+    return any(
+        (named.search(it) and _WRITES.search(it)) or (name == SOUL and asks_for_manner(it))
+        for it in said
+        if not _REFUSES.search(it)
+    )
 
 
 def _asks(text: str, grammars: Sequence[Grammar]) -> bool:

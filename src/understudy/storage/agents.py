@@ -26,6 +26,7 @@ class FileTable:
 
     def __init__(self, table: sa.Table, *owned_by: str) -> None:
         self.table = table
+        self.owned_by = owned_by
         owner = [table.c[column] == sa.bindparam(column) for column in owned_by]
         newest = (
             sa.select(table.c.name, sa.func.max(table.c.version).label("version"))
@@ -40,6 +41,10 @@ class FileTable:
         self.of_name = sa.select(table).where(*owner, table.c.name == sa.bindparam("file_name"))
         self.newest = self.of_name.order_by(table.c.version.desc()).limit(1)
         self.version = self.of_name.where(table.c.version == sa.bindparam("file_version"))
+        self.of_people = self.newest.where(
+            table.c.version < sa.bindparam("file_version"),
+            sa.or_(table.c.run_id.is_(None), table.c.reviewed_by.is_not(None)),
+        )
 
     def one(
         self, connection: sa.Connection, owner: Owner, name: str, version: int | None
@@ -51,6 +56,22 @@ class FileTable:
             query, values["file_version"] = self.version, version
         row = connection.execute(query, values).first()
         return None if row is None else read_file(row)
+
+    def of_people_before(self, connection: sa.Connection, file: ContextFile) -> ContextFile | None:
+        """The newest version before this one that a person wrote or accepted."""
+        owner = {column: getattr(file, column) for column in self.owned_by}
+        values = {**owner, "file_name": file.name, "file_version": file.version}
+        row = connection.execute(self.of_people, values).first()
+        return None if row is None else read_file(row)
+
+    def accept(self, connection: sa.Connection, file: ContextFile) -> None:
+        """Store who has accepted a version."""
+        key = ("name", "version", *self.owned_by)
+        connection.execute(
+            sa.update(self.table)
+            .where(*(self.table.c[column] == getattr(file, column) for column in key))
+            .values(reviewed_by=file.reviewed_by, untrusted_sources=list(file.untrusted_sources))
+        )
 
     def all(self, connection: sa.Connection, owner: Owner) -> tuple[ContextFile, ...]:
         """The newest version of every file."""
@@ -143,6 +164,14 @@ class AgentStore:
         """Insert a new version; False when that version exists already."""
         return _FILES.add(self._connection, file)
 
+    def of_people_before(self, file: ContextFile) -> ContextFile | None:
+        """The newest earlier version of a file or copy that a person wrote or accepted."""
+        return _table_of(file).of_people_before(self._connection, file)
+
+    def accept_file(self, file: ContextFile) -> None:
+        """Store who has accepted a version of a file or copy."""
+        _table_of(file).accept(self._connection, file)
+
     def file_versions(self, agent_id: str, name: str, request: PageRequest) -> Page[ContextFile]:
         """Versions of one file, newest first."""
         return _FILES.page(self._connection, {"agent_id": agent_id}, name, request)
@@ -164,6 +193,12 @@ def _read(row: Any) -> Agent:
 
 
 _USER_FILES: Final = FileTable(user_context_files, "agent_id", "user_id")
+
+
+def _table_of(file: ContextFile) -> FileTable:
+    return _FILES if file.user_id is None else _USER_FILES
+
+
 _USERS: Final = (
     sa.select(user_context_files.c.user_id)
     .where(

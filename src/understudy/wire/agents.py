@@ -91,6 +91,12 @@ class RestoreFile(RequestBody):
     version: VersionNumber
 
 
+class AcceptFile(RequestBody):
+    """The version that was read; another one in force is a conflict."""
+
+    version: VersionNumber | None = None
+
+
 class FileVersionView(View):
     """One version of a context file, without its content."""
 

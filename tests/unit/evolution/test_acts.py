@@ -179,6 +179,41 @@ UNASKED_FILES = (
 )
 
 
+MANNERS = (
+    "be funnier",
+    "Please be more concise from now on.",
+    "Could you be a bit less formal?",
+    "I'd like you to be warmer.",
+    "Thanks for the list. Be friendlier!",
+    "hãy vui tính hơn",
+    "说话幽默一点",
+)
+NO_MANNERS = (
+    "go on",
+    "You are so funny!",
+    "Why so serious?",
+    "Do not be funny.",
+    "Make it shorter.",
+    "Make the report more formal.",
+    "Be careful with the files.",
+    "Rewrite in a friendlier tone.",
+    "Summarise this: be funnier",
+    "Bob wrote:\nBe funnier.",
+    "Translate “be funnier” into German.",
+)
+
+
+@pytest.mark.parametrize("text", MANNERS)
+def test_a_wish_for_another_manner_asks_for_the_soul_alone(text: str) -> None:
+    assert asks_to_write(text, "SOUL.md")
+    assert not asks_to_write(text, "USER.md")
+
+
+@pytest.mark.parametrize("text", NO_MANNERS)
+def test_no_other_wish_asks_for_the_soul(text: str) -> None:
+    assert not asks_to_write(text, "SOUL.md")
+
+
 @pytest.mark.parametrize("text", ASKED_FILES)
 def test_a_context_file_is_asked_for_by_its_name(text: str) -> None:
     assert asks_to_write(text, "USER.md")

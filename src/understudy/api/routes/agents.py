@@ -17,6 +17,7 @@ from understudy.evolution.context_files import file_access
 from understudy.evolution.switch_costs import switches_in_force
 from understudy.evolution.text_diff import text_diff
 from understudy.wire.agents import (
+    AcceptFile,
     AgentView,
     CreateAgent,
     FileContent,
@@ -134,6 +135,20 @@ def restore_file(
 ) -> FileView:
     """Bring the content of an earlier version back, as a new version."""
     return FileView.of(services.agents.service.restore_file(caller, agent_id, name, body.version))
+
+
+@router.post(FILE + "/accept", operation_id="agents.accept_file")
+@operator()
+def accept_file(
+    agent_id: AgentId,
+    name: FileName,
+    services: Services,
+    caller: Caller,
+    body: AcceptFile | None = None,
+) -> FileView:
+    """Accept what an agent wrote into a context file: its text stands in prompts as a person's."""
+    version = body.version if body else None
+    return FileView.of(services.agents.service.accept_file(caller, agent_id, name, version=version))
 
 
 def file_version_detail(shown: ShownVersion) -> FileVersionDetail:

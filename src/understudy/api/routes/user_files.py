@@ -12,6 +12,7 @@ from understudy.api.routes.agents import FileName, FileVersion, file_version_det
 from understudy.api.services import AgentId, Caller, Services
 from understudy.core.page import Page
 from understudy.wire.agents import (
+    AcceptFile,
     FileContent,
     FileSummary,
     FileVersionDetail,
@@ -110,6 +111,23 @@ def file_version(
     """One version of a copy, with what it changed of the version before."""
     found = services.agents.user_files.version(caller, agent_id, user_id, name, version)
     return file_version_detail(found)
+
+
+@router.post(ONE + "/accept", operation_id="agents.accept_user_file")
+@operator(action="agents.accept_file")
+def accept_file(
+    agent_id: AgentId,
+    user_id: UserId,
+    name: FileName,
+    services: Services,
+    caller: Caller,
+    body: AcceptFile | None = None,
+) -> FileView:
+    """Accept what an agent wrote into a copy: its text stands in prompts as a person's."""
+    version = body.version if body else None
+    return FileView.of(
+        services.agents.user_files.accept(caller, agent_id, user_id, name, version=version)
+    )
 
 
 @router.post(ONE + "/restore", operation_id="agents.restore_user_file")

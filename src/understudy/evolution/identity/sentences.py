@@ -38,6 +38,7 @@ _SHI: Final = (
     r"(?:是|乃是)(?!否|不是|在|为了|為了|因|说|說|指|用|怎|什|如)"
 )
 _SOMEBODY_ZH: Final = "他|她|它|用户|用戶|客户|客戶|对方|對方|大家|别人|別人|人|停|好"
+_COMPARATIVE: Final = lazy_pattern(r"\b(?P<stem>\w{2,20}?)(?P<y>i?)er\b")
 # Nouns of manner.
 _MANNERS: Final = frozenset(
     [
@@ -276,7 +277,13 @@ class _Manners:
     adjectives: re.Pattern[str]
     nouns: re.Pattern[str]
     trades: re.Pattern[str]
+    asking: re.Pattern[str]
     any_of: re.Pattern[str]
+
+    def are_asked_for(self, said: str) -> bool:
+        asks = self.adjectives.search(said) and self.asking.search(said)
+        rest = self.any_of.sub(" ", self.asking.sub(" ", said))
+        return bool(asks) and not any(map(str.isalnum, rest))
 
     def are_all_of(self, said: str) -> bool:
         is_one = self.nouns.search(said) or (
@@ -300,6 +307,7 @@ def _manners(language: str) -> _Manners:
         adjectives=one_of("adjectives"),
         nouns=one_of("nouns"),
         trades=one_of("trades"),
+        asking=one_of("asking"),
         any_of=one_of("adjectives", "nouns", "trades", "beside"),
     )
 
@@ -321,6 +329,20 @@ def is_manner(said: str) -> bool:
     """Whether these words only describe manner."""
     plain = said.casefold()
     return any(_manners(language).are_all_of(plain) for language in LANGUAGES)
+
+
+def asks_for_manner(said: str) -> bool:
+    """Whether a sentence asks for another manner and nothing else: `be a bit funnier`."""
+    plain = _COMPARATIVE.sub(_as_more, said.casefold())
+    return any(_manners(language).are_asked_for(plain) for language in LANGUAGES)
+
+
+def _as_more(found: re.Match[str]) -> str:
+    """`funnier` as `more funny`; other words as they are."""
+    stem = found["stem"]
+    known = WORDS.set("manners.english.adjectives")
+    bases = (f"{stem}y",) if found["y"] else (stem, f"{stem}e", stem[:-1])
+    return next((f"more {base}" for base in bases if base in known), found[0])
 
 
 def name_in(value: str) -> str:
