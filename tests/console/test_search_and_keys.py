@@ -79,6 +79,20 @@ def test_the_help_names_the_keys_of_the_page(tab: Page) -> None:
     expect(keys).to_be_hidden()
 
 
+def test_the_help_opens_at_its_top_and_closes_with_two_keys(tab: Page) -> None:
+    tab.set_viewport_size({"width": 1280, "height": 500})
+    tab.goto("/overview")
+    tab.keyboard.press("?")
+    keys = tab.get_by_role("dialog", name="Keys")
+    expect(keys.get_by_role("heading", name="Keys")).to_be_in_viewport()
+    assert keys.evaluate("dialog => dialog.scrollTop") == 0
+    expect(keys.get_by_role("button", name="Close")).to_be_in_viewport()
+    tab.keyboard.press("Tab")
+    expect(keys.get_by_role("button", name="Close")).to_be_focused()
+    tab.keyboard.press("Enter")
+    expect(keys).to_be_hidden()
+
+
 def test_a_slash_focuses_the_search_of_a_list(tab: Page) -> None:
     tab.goto("/learnings")
     tab.keyboard.press("/")

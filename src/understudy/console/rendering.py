@@ -36,7 +36,8 @@ LANGUAGES: Final = {"en": "English", "vi": "Tiếng Việt", "zh": "中文"}
 LAST_MS: Final = 253_402_300_799_000
 LONG_ID_CHARS: Final = 24
 COMMAND: Final = re.compile("`([^`]+)`")
-UNITS: Final = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (30 * 86_400, 86_400, "d"))
+# The seconds below which each unit is used, and the seconds of one unit; named in the catalogue.
+UNITS: Final = ((60, 1), (3600, 60), (86_400, 3600), (30 * 86_400, 86_400))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +171,11 @@ def _ago(language: str, at_ms: int | None, *, now: int) -> str:
         return "–"
     seconds = (now - at_ms) // 1000
     distance = abs(seconds)
-    for below, unit, name in UNITS:
+    names = _text(language, "units").split()
+    for (below, unit), name in zip(UNITS, names, strict=True):
         if distance < below:
-            said = f"{distance // unit} {name}"
-            return said if seconds >= 0 else _text(language, "ahead", distance=said)
+            key = "ago" if seconds >= 0 else "ahead"
+            return _text(language, key, distance=f"{distance // unit} {name}")
     return _moment(at_ms)[:10]
 
 

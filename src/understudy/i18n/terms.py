@@ -1,4 +1,4 @@
-"""Enum values and reasons of the API in the reader's language; English needs no table."""
+"""Enum values, field names and reasons of the API in the reader's language."""
 
 import re
 import tomllib
@@ -7,10 +7,10 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
-from understudy.i18n.locales import locale_of
+from understudy.i18n.locales import DEFAULT, locale_of
 
-# The column of each language in a row of the table.
-COLUMNS: Final = {"vi": 0, "zh": 1}
+# The column of each language in a row of the table; a row without the last is English as it is.
+COLUMNS: Final = {"vi": 0, "zh": 1, "en": 2}
 # The separator between the reasons of one explanation.
 SEPARATOR: Final = "; "
 ID: Final = "_id"
@@ -19,21 +19,20 @@ MOST_CHARS: Final = 300
 
 
 def term(locale: str, word: str) -> str:
-    """A term such as `waiting_for_approval` for people; one without a row stays English."""
+    """A term such as `waiting_for_approval` for people; one without a row is shown in words."""
     known = table("terms", locale)
     if word in known:
         return known[word]
-    if word.endswith(ID) and (noun := known.get(word.removesuffix(ID))):
-        return f"{noun} ID"
-    return word.replace("_", " ")
+    noun = word.removesuffix(ID)
+    if noun != word and locale_of(locale) == DEFAULT:
+        return term(locale, noun)
+    return f"{known[noun]} ID" if noun != word and noun in known else word.replace("_", " ")
 
 
 def operation(locale: str, name: str) -> str:
     """The name of an operation or audit action, such as `learnings.revoke`."""
     noun, dot, verb = name.partition(".")
-    if not dot or not table("terms", locale):
-        return name
-    return f"{term(locale, noun)} · {term(locale, verb)}"
+    return f"{term(locale, noun)} · {term(locale, verb)}" if dot else name
 
 
 @lru_cache(maxsize=4096)
@@ -62,9 +61,8 @@ def _patterns(locale: str) -> Mapping[re.Pattern[str], str]:
 
 @cache
 def table(name: str, locale: str) -> Mapping[str, str]:
-    """The rows of one table in a language; empty for English."""
-    column = COLUMNS.get(locale_of(locale))
-    if column is None:
-        return {}
+    """The rows of one table in a language; in English only those that need other words."""
+    column = COLUMNS[locale_of(locale)]
     source = files("understudy.i18n").joinpath("terms.toml").read_text("utf-8")
-    return {key: words[column] for key, words in tomllib.loads(source)[name].items()}
+    rows = tomllib.loads(source)[name].items()
+    return {key: words[column] for key, words in rows if len(words) > column}

@@ -156,14 +156,15 @@
   });
 
   // Times go on while a page is open.
-  const units = [[60, 1, "s"], [3600, 60, "min"], [86400, 3600, "h"], [2592000, 86400, "d"]];
+  const units = [[60, 1], [3600, 60], [86400, 3600], [2592000, 86400]];
   setInterval(() => {
     for (const each of document.querySelectorAll("time[datetime]")) {
       const seconds = Math.floor((Date.now() - Date.parse(each.dateTime)) / 1000);
-      const unit = units.find(([below]) => Math.abs(seconds) < below);
-      if (!unit) continue;
-      const distance = `${Math.floor(Math.abs(seconds) / unit[1])} ${unit[2]}`;
-      each.textContent = seconds < 0 ? document.body.dataset.ahead.replace("{distance}", distance) : distance;
+      const at = units.findIndex(([below]) => Math.abs(seconds) < below);
+      if (at < 0) continue;
+      const { ago, ahead, units: names } = document.body.dataset;
+      const distance = `${Math.floor(Math.abs(seconds) / units[at][1])} ${names.split(" ")[at]}`;
+      each.textContent = (seconds < 0 ? ahead : ago).replace("{distance}", distance);
     }
   }, 20000);
 
@@ -202,6 +203,16 @@
       next.click();
     }
   });
+
+  // A box that is cut fades where more follows: sideways, the navigation downwards.
+  const fade = () => {
+    for (const box of document.querySelectorAll(".scroll, .tabs, .kinds, .board, .graph, pre, .side nav")) {
+      box.classList.toggle("more-right", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
+      box.classList.toggle("more-below", box.matches("nav") && box.scrollHeight - box.clientHeight - box.scrollTop > 1);
+    }
+  };
+  addEventListener("DOMContentLoaded", fade);
+  for (const name of ["load", "resize", "scroll", "toggle", "click", "htmx:after:swap"]) addEventListener(name, () => requestAnimationFrame(fade), true);
 
   // The composer: Enter sends, Shift+Enter begins a line. What was written stays until it was taken.
   document.addEventListener("keydown", (event) => {
