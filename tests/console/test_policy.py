@@ -192,7 +192,7 @@ def test_a_rule_is_quarantined_and_moved(tab: Page) -> None:
     listed.first.locator("summary").click()
     listed.first.get_by_role("button", name="Quarantine").click()
     expect(listed.first).to_contain_text("quarantined")
-    expect(tab.get_by_label("quarantined rule names")).to_have_value("rest")
+    expect(tab.get_by_label("rules in quarantine")).to_have_value("rest")
 
 
 def test_the_lab_compares_two_statements(tab: Page) -> None:
