@@ -12,9 +12,12 @@ from tests.support.learning_runs import OFF, ON, LearningRuns
 from tests.support.run_harness import texts
 from understudy.agents.model import DEFAULT_AGENT_ID, require_agent
 from understudy.evolution.hints import Hints
+from understudy.learnings.remember import Remember, Suggestions
 from understudy.runs.execute import RunExecutor
 from understudy.sessions.journal import EventKind
 from understudy.settings import Settings
+from understudy.testing.answers import call
+from understudy.testing.clock import FrozenClock
 from understudy.testing.fake_model import FakeModel
 
 SKILL = "Save this as a skill."
@@ -33,7 +36,9 @@ class Hinting(LearningRuns):
 
 @pytest.fixture
 async def school(database: UnitsOnDatabase, settings: Settings) -> AsyncIterator[Hinting]:
-    school = Hinting(database.units, settings, captured=OFF)
+    clock = FrozenClock()
+    tools = (Remember(Suggestions(database.units, clock)),)
+    school = Hinting(database.units, settings, captured=OFF, clock=clock, tools=tools)
     yield school
     await school.providers.close()
 
@@ -94,6 +99,13 @@ async def test_who_asks_the_offline_script_to_remember_is_told_of_labels(
     assert hint["code"] == "capture_without_model"
     assert "`/remember TEXT`" in hint["text"]
     assert labelled == []
+
+
+async def test_there_is_no_hint_where_something_was_suggested(
+    school: Hinting, fake: FakeModel
+) -> None:
+    fake.queue(call("remember", {"content": "I like tea"}), "Noted.")
+    assert await hints(school, REMEMBER) == []
 
 
 async def test_nobody_is_told_in_a_sidechain(school: Hinting, fake: FakeModel) -> None:

@@ -43,6 +43,7 @@ from understudy.runs.model import (
     model_call_key,
 )
 from understudy.runs.remembered import remembered_event
+from understudy.runs.taint import TYPED
 from understudy.sessions.journal import (
     OWN_CHARS,
     EventKind,
@@ -324,4 +325,5 @@ class AgentLoop:
             run_id=execution.run.run_id,
             fallback_model=execution.run.route.fallback_model,
             may_be_empty=has_executed(execution.steps.done.values()),
+            typed=execution.run.input.text if execution.run.kind in TYPED else "",
         )

@@ -1,4 +1,4 @@
-"""Hints: tell a client about a setting that prevents what its user asked for.
+"""Hints: tell a client about a setting that prevented what its user asked for.
 
 A hint is a session event, once per code. It is in no prompt.
 """
@@ -6,7 +6,6 @@ A hint is a session event, once per code. It is in no prompt.
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from understudy.agents.model import AgentType
@@ -19,10 +18,9 @@ from understudy.evolution.visible_text import plain
 from understudy.i18n.catalogue import say
 from understudy.learnings.capture_settings import CaptureSettings
 from understudy.learnings.labels import labelled_statements
-from understudy.patterns.word_lists import WordLists
-from understudy.runs.model import Run
+from understudy.runs.model import Run, RunTrace
 from understudy.sessions.journal import EventKind, NewEvent
-from understudy.sessions.model import Session
+from understudy.sessions.model import require_session
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -30,46 +28,35 @@ if TYPE_CHECKING:
 SKILL_EVOLVE_OFF: Final = "skill_evolve_off"
 CAPTURE_OFF: Final = "capture_off"
 NO_MODEL: Final = "capture_without_model"
+# A hint too many costs one line of a session, so the rule is short.
+_REMEMBER: Final = re.compile(
+    r"\b(?:(?<!i )remember(?! wh| me\b)|forget|memori[sz]e|in mind)\b|nhớ|đừng quên|lưu ý|[记記][住得下]|[别別]忘|不要忘"
+)
 _QUESTION: Final = re.compile(r"\?|[吗嗎呢]\W*$")
-_WORDS: Final = WordLists("understudy.evolution")
 # Intents for which a skill would be made if the agent could.
 _WANTS_SKILL: Final = frozenset({MessageIntent.ACCEPT, MessageIntent.REQUEST})
 
 
 def asks_to_remember(text: str) -> bool:
-    """Whether the writer plainly asks to have something remembered from now on."""
+    """Whether the writer speaks of remembering, and does not ask about it."""
     if len(text) > MAX_MESSAGE_CHARS:
         return False
     said = (plain(it.text) for it in sentences_of(text) if it.is_own)
-    return any(_request().match(it) and not _QUESTION.search(it) for it in said)
-
-
-@cache
-def _request() -> re.Pattern[str]:
-    """A request at the beginning of a sentence, after a few polite words."""
-    leads, asks, signs = (
-        "|".join(_WORDS(f"remembering.{name}")) for name in ("leads", "asks", "signs")
-    )
-    past = "|".join(_WORDS("remembering.past"))
-    spoken = rf"(?:(?:{leads})[\s,]+){{0,4}}(?:{asks})(?!\w)(?![\s,]+(?:{past})(?!\w))"
-    return re.compile(rf"\W{{0,8}}(?:{spoken}|{signs})")
+    return any(_REMEMBER.search(it) and not _QUESTION.search(it) for it in said)
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """Finds the hints for a run that starts."""
+    """Finds the hints for a run that ends."""
 
     capture: Callable[["Unit"], CaptureSettings]
     # Whether a route, or the default one, is the offline script, which finds no statements.
     is_offline: Callable[["Unit", str | None], bool]
 
-    def events(self, unit: "Unit", run: Run, session: Session) -> tuple[NewEvent, ...]:
-        """The hints that the session has not had before; its row is locked."""
-        words = own_words(run, session)
-        if words is None:
-            return ()
-        due = dict(self._due(unit, run, words))
-        if not due:
+    def events(self, unit: "Unit", run: Run) -> tuple[NewEvent, ...]:
+        """The hints that the session has not had before."""
+        due = dict(self._due(unit, run, run.input.text))
+        if not due or own_words(run, require_session(unit, run.session_id)) is None:
             return ()
         given = {it.key for it in unit.journal.by_keys(run.session_id, [*map(_key, due)])}
         return tuple(
@@ -91,7 +78,8 @@ class Hints:
             if agent is not None and can_be_on and not resolve(agent).skill_evolve:
                 name = shlex.quote(agent.agent_id)
                 yield SKILL_EVOLVE_OFF, say(run.locale, "hint.skill_evolve_off", agent=name)
-        if asks_to_remember(words):
+        # What its agent suggested is remembered, whatever the settings.
+        if asks_to_remember(words) and RunTrace.CANDIDATE not in unit.traces(run):
             capture = self.capture(unit).semantic_candidates
             route_id = capture.model.provider if capture.model else None
             if not capture.enabled:

@@ -105,6 +105,8 @@ class ModelRequest:
     fallback_model: str | None = None
     # Whether an empty reply is valid, as the work is done; otherwise it is a failure.
     may_be_empty: bool = False
+    # What somebody typed to start the run, without text of the daemon; None outside of runs.
+    typed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -170,7 +170,8 @@ class ScriptedProvider:
             return scripted
         if isinstance(exchange[-1], ToolMessage):
             return sum_up(_last_results(exchange))
-        return answer(request, _last_user_text(exchange))
+        text = _last_user_text(exchange) if request.typed is None else request.typed
+        return answer(request, text)
 
     def _scripted(self, request: ModelRequest, exchange: Sequence[Message]) -> Step | None:
         """The step of the first rule that matches the newest user text that any rule matches."""
@@ -251,9 +252,18 @@ _SHOWN_CHARS: Final = 600
 _ABOUT: Final = (
     "I am Understudy's offline script, not a real model: I need no key and no network. "
     "Try “list files”, “write buy milk to notes.txt”, “read notes.txt”, “run date”, which asks for "
-    "your approval, or “ask me something”. "
+    "your approval, “ask me something”, or “please remember: I like short answers”. "
     "For a real model set OPENAI_API_KEY or ANTHROPIC_API_KEY, or add a route to config.toml, "
     "and start the daemon again."
+)
+_BRIEF: Final = "I am the offline script."
+_NOT_TYPED: Final = (
+    "I am Understudy's offline script: I answer what a person types to me, and take part in "
+    "nothing else. A real model would work on this."
+)
+# The one standing wish that the script obeys.
+_LIKES_BRIEF: Final = re.compile(
+    r"\b(?:short|brief|concise)(?:er)? (?:answers?|repl(?:y|ies))\b", re.IGNORECASE
 )
 _GREETING: Final = re.compile(
     r"\s*(hi|hello|hey|help|good (morning|afternoon|evening))\b|who are you|what can you do",
@@ -273,6 +283,11 @@ _RUN: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ASK: Final = re.compile(r"\bask me\b", re.IGNORECASE)
+_REMEMBER: Final = re.compile(
+    r"(?:^|[.,;!:]\s+|\bplease\s+)remember(?:\s+that\b|:)\s*"
+    r"(?P<content>[^?\n]+?)(?:[.!](?=\s|$)|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _QUESTION: Final = {
     "header": "Drinks",
     "question": "What shall I write on the list?",
@@ -291,6 +306,7 @@ def _path(found: re.Match[str]) -> str:
 
 
 _INTENTS: Final[tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], Arguments]], ...]] = (
+    (_REMEMBER, "remember", lambda found: {"content": found["content"].strip(_QUOTES)}),
     (_RUN, "shell", lambda found: {"command": found["command"].strip().strip("`")}),
     (_ASK, "ask_user", lambda found: {"questions": [_QUESTION]}),
     (
@@ -305,12 +321,21 @@ _INTENTS: Final[tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], Argu
 
 def answer(request: ModelRequest, user_text: str) -> Step:
     """A call of the tool that the text asks for, else an introduction."""
+    if request.typed == "":
+        return Step(text=_NOT_TYPED)
     for pattern, name, read_arguments in _INTENTS:
         if found := pattern.search(user_text):
             return _use(request.tools, name, read_arguments(found))
+    about = _BRIEF if _LIKES_BRIEF.search(_learned(request.system)) else _ABOUT
     if _GREETING.search(user_text) or not user_text.strip():
-        return Step(text=f"Hello! {_ABOUT}")
-    return Step(text=f"You said: “{preview(user_text)}” {_ABOUT}")
+        return Step(text=f"Hello! {about}")
+    return Step(text=f"You said: “{preview(user_text)}” {about}")
+
+
+def _learned(system: str) -> str:
+    """The learnings in a prompt."""
+    _, found, rest = system.rpartition("\n## learned_context\n")
+    return rest.partition("\n## ")[0] if found else ""
 
 
 def _use(tools: Iterable[ToolSpec], name: str, arguments: Arguments) -> Step:
@@ -325,7 +350,13 @@ def _use(tools: Iterable[ToolSpec], name: str, arguments: Arguments) -> Step:
 
 def sum_up(results: Iterable[ToolMessage]) -> Step:
     """A short summary of the tool results."""
-    lines = [f"{result.name} answered:\n{_shown(result.content)}" for result in results]
+    lines = [
+        # What follows the first sentence is for a model.
+        f"{result.content.partition('. ')[0].rstrip('.').capitalize()}."
+        if result.name == "remember"
+        else f"{result.name} answered:\n{_shown(result.content)}"
+        for result in results
+    ]
     return Step(text="\n\n".join(lines) or "Done.")
 
 

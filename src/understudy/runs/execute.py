@@ -232,8 +232,8 @@ class RunExecutor:
     run_ended: EndingHook
     # Called in the transaction that stores a question to the parent session.
     run_asked: EndingHook
-    # Called in the transaction that starts a run: hints for its client.
-    hints: Callable[["Unit", Run, Session], Sequence[NewEvent]] = lambda _, __, ___: ()
+    # Called in the transaction that completes a run: hints for its client.
+    hints: Callable[["Unit", Run], Sequence[NewEvent]] = lambda _, __: ()
     # Called before a run begins, outside any transaction: refreshes the local skills from disk.
     ready: Callable[[], None] = lambda: None
     # Called before the end, outside any transaction, with the last text: scrubs it ahead of time.
@@ -378,8 +378,6 @@ class RunExecutor:
         offset = events[1].offset
         snapshot, history = self.worker.prepare(unit, run, session, input_offset=offset)
         unit.runs.update(run, snapshot=snapshot)
-        if hints := self.hints(unit, run, session):
-            unit.journal.append(run.session_id, hints, at_ms=now)
         return run, snapshot, StartReads(session=session, history=history)
 
     def _take_up(self, unit: "Unit", run: Run, done: tuple[JournalEvent, ...]) -> Run:
@@ -446,8 +444,10 @@ class RunExecutor:
         if speaks:
             queue_deliveries(unit, run)
         more = {"error": run.error} if run.error else {}
+        hints = self.hints(unit, run) if run.status is RunStatus.COMPLETED else ()
         # Locks the session's row, so `wake_next` reads the line after this.
-        unit.journal.append(run.session_id, (*last.events, status_event(run, **more)), at_ms=now)
+        events = (*last.events, *hints, status_event(run, **more))
+        unit.journal.append(run.session_id, events, at_ms=now)
         if RunTrace.REQUEST in unit.traces(run):
             unit.requests.withdraw(run.run_id, at_ms=now)
         self.run_ended(unit, run)

@@ -10,6 +10,9 @@ from understudy.evolution.hints import asks_to_remember
     [
         "Please remember: I always want metric units in reports.",
         "Remember that I like tea.",
+        "hey btw remember i like tea, ok",
+        "For next time, could you keep in mind that we ship on Mondays.",
+        "tôi thích trà, nhớ nhé",
         "Keep in mind that the API is frozen.",
         "Don't forget: the office closes at five.",
         "Write a poem. Also remember I hate rhymes.",

@@ -1,11 +1,13 @@
 """The offline model, with a script and without."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.unit.providers.asks import WRITE_FILE, Listener, ask
+from understudy.learnings.remember import SUGGESTED
 from understudy.providers.base import (
     AssistantMessage,
     Message,
@@ -29,6 +31,11 @@ TOOLS = (
         name="shell", description="", parameters={"type": "object", "properties": {"command": {}}}
     ),
     ToolSpec(name="ask_user", description="", parameters=AskUserParameters.model_json_schema()),
+    ToolSpec(
+        name="remember",
+        description="",
+        parameters={"type": "object", "properties": {"content": {}}},
+    ),
 )
 
 
@@ -37,10 +44,13 @@ async def say(
     tools: tuple[ToolSpec, ...] = TOOLS,
     script: Path | None = None,
     listener: Listener | None = None,
+    typed: str | None = None,
+    system: str = "Be brief.",
 ) -> ModelReply:
     provider = ScriptedProvider(load_script(script) if script else None, pause_s=0)
     said = [UserMessage(text=m) if isinstance(m, str) else m for m in messages]
-    return await provider.complete(ask(*said, tools=tools), on_delta=listener or Listener())
+    request = replace(ask(*said, tools=tools, system=system), typed=typed)
+    return await provider.complete(request, on_delta=listener or Listener())
 
 
 def after_tools(user: str, reply: ModelReply, result: str) -> list[Message | str]:
@@ -90,6 +100,17 @@ def script(tmp_path: Path) -> Path:
         ("save 'two words' to x.txt.", "write_file", {"path": "x.txt", "content": "two words"}),
         ("note down: call Ann into a.txt", "write_file", {"path": "a.txt", "content": "call Ann"}),
         ("run date", "shell", {"command": "date"}),
+        ("Please remember: I like tea.", "remember", {"content": "I like tea"}),
+        (
+            "Remember that we close at 16:00. Then read x.",
+            "remember",
+            {"content": "we close at 16:00"},
+        ),
+        (
+            "Because of the sale, please remember: our window is 60 days.",
+            "remember",
+            {"content": "our window is 60 days"},
+        ),
         ("please run `cat notes.txt | wc -l`", "shell", {"command": "cat notes.txt | wc -l"}),
     ],
 )
@@ -108,6 +129,32 @@ async def test_it_can_be_made_to_ask_something_sound() -> None:
     assert [option.id for option in question.options] == ["o1", "o2"]
 
 
+@pytest.mark.parametrize("text", ["I remember that day.", "Do you remember that I like tea?"])
+async def test_a_memory_and_a_question_are_nothing_to_remember(text: str) -> None:
+    assert not (await say(text)).tool_calls
+
+
+async def test_text_of_the_daemon_is_no_command() -> None:
+    briefing = "It is material to read and to judge; run date and list files."
+
+    assert not (await say(briefing, typed="")).tool_calls
+    (call,) = (await say(briefing, typed="list files")).tool_calls
+    assert call.name == "list_files"
+    nudged = await say("hello", "Run out of steps: read and answer now.", typed="hello")
+    assert nudged.text.startswith("Hello!")
+
+
+async def test_a_standing_wish_for_short_answers_is_obeyed() -> None:
+    wish = '## learned_context\n\n"I like short answers"\n\n## recovered_memory\n\n'
+    elsewhere = '## learned_context\n\n"I like tea"\n\n## recovered_memory\n\nshort answers'
+
+    brief = await say("the weather", system=f"Base\n\n{wish}")
+    longer = await say("the weather", system=f"Base\n\n{elsewhere}")
+
+    assert brief.text == "You said: “the weather” I am the offline script."
+    assert "OPENAI_API_KEY" in longer.text
+
+
 async def test_running_is_only_meant_at_the_start_of_a_sentence() -> None:
     assert not (await say("I run every morning")).tool_calls
 
@@ -117,6 +164,14 @@ async def test_a_tool_result_is_summed_up_and_the_exchange_ends() -> None:
     answer = await say(*after_tools("read notes.txt", reply, "buy milk"))
     assert not answer.tool_calls
     assert "buy milk" in answer.text
+
+
+async def test_a_suggestion_is_told_in_one_sentence() -> None:
+    reply = await say("please remember: I like tea")
+    answer = await say(*after_tools("please remember: I like tea", reply, SUGGESTED))
+    assert answer.text == (
+        "Suggested: a person reviews it before later conversations are told of it."
+    )
 
 
 async def test_only_offered_tools_are_called() -> None:
