@@ -4,6 +4,8 @@ One layer, like the guard: a command that builds its words at run time is not de
 asks a person as any other.
 """
 
+import posixpath
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -17,6 +19,7 @@ from understudy.permissions.shell import read_command_line
 
 SOURCE: Final = "destructive.toml"
 MAX_CHARS: Final = 256 * 1024
+_WORD: Final = re.compile(r"[^\s\"'<>=]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +34,9 @@ class DestructiveRule:
     matches: Sequence[str]
     rejects: Sequence[str]
 
-    def covers(self, line: str, run: Sequence[str]) -> bool:
-        """Whether the line, or one of the commands in it, matches this rule."""
-        if any(pattern.search(line) for pattern in self.line):
+    def covers(self, lines: Sequence[str], run: Sequence[str]) -> bool:
+        """Whether a reading of the line, or one of the commands in it, matches this rule."""
+        if any(pattern.search(line) for pattern in self.line for line in lines):
             return True
         return bool(self.all) and any(
             all(pattern.search(command) for pattern in self.all) for command in run
@@ -50,8 +53,16 @@ def destructive_rules() -> tuple[DestructiveRule, ...]:
 def destruction(command: str) -> DestructiveRule | None:
     """The destructive rule that a command line matches; None without a match."""
     line = command[:MAX_CHARS]
-    run = read_command_line(line).run
-    return next((rule for rule in destructive_rules() if rule.covers(line, run)), None)
+    lines, run = (
+        tuple(dict.fromkeys((*texts, *map(_normal_paths, texts))))
+        for texts in ((line,), read_command_line(line).run)
+    )
+    return next((rule for rule in destructive_rules() if rule.covers(lines, run)), None)
+
+
+def _normal_paths(text: str) -> str:
+    """The text with each path in its shortest form: `/tmp/../etc` is `/etc`, `./` is `.`."""
+    return _WORD.sub(lambda word: posixpath.normpath(word[0]) if "/" in word[0] else word[0], text)
 
 
 def _rules(
