@@ -288,7 +288,8 @@ def test_a_file_that_two_users_upload_is_each_ones_own(
 ) -> None:
     mine = bob.ok("POST", "/v1/assets", {"file_name": "b.txt", "content_base64": "emFuemliYXI="})
 
-    assert mine["owner_id"] == "bob"
+    assert (mine["owner_id"], mine["file_name"]) == ("bob", "b.txt")
+    assert MARK not in json.dumps(bob.ok("GET", "/v1/assets"))
     bob.ok("DELETE", f"/v1/assets/{mine['asset_id']}")
 
     assert bob.call("GET", f"/v1/assets/{mine['asset_id']}").status_code == 404

@@ -74,6 +74,17 @@ async def test_texts_and_assets_reach_the_model_in_the_order_given(
 
 
 @pytest.mark.every_database
+async def test_a_model_is_told_the_name_that_the_user_of_the_run_gave(
+    harness: RunHarness, assets: AssetService, fake: FakeModel
+) -> None:
+    assets.upload(ADMIN, draft_of_bytes(PDF, file_name="salaries-of-admin.pdf"))
+    asset = upload(assets, PDF, "bill.pdf")
+
+    await harness.run("", input_items=(named(asset),))
+
+    assert fake.requests[0].turns[-1].parts[0].file_name == "bill.pdf"
+
+
 async def test_the_journal_keeps_asset_ids_and_neither_paths_nor_bytes(
     harness: RunHarness, assets: AssetService
 ) -> None:
@@ -86,7 +97,7 @@ async def test_the_journal_keeps_asset_ids_and_neither_paths_nor_bytes(
     items = event.data["items"]
     assert [item["type"] for item in items] == ["text", "asset_reference", "asset_reference"]
     assert items[1]["asset_id"] == asset.asset_id
-    assert assets.read(items[2]["asset_id"]).data == PDF
+    assert assets.read(ALICE, items[2]["asset_id"]).data == PDF
     written = json.dumps([dict(event.data) for event in harness.journal(detail.run.run_id)])
     for never in ("/home/me", "/tmp", base64.b64encode(PDF).decode(), "content_base64"):
         assert never not in written
@@ -310,7 +321,7 @@ async def test_a_refused_submission_keeps_nothing(
 
     refused(harness, input_items=(inline, named("ast_none")))
 
-    assert assets.page(PageRequest()).items == ()
+    assert assets.page(ALICE, PageRequest()).items == ()
 
 
 @pytest.mark.every_database
@@ -327,7 +338,7 @@ async def test_a_run_holds_its_assets_from_its_submission_on(
     collected = assets.collect(ADMIN)
 
     assert collected.assets == ()
-    assert len(assets.page(PageRequest()).items) == 2
+    assert len(assets.page(ALICE, PageRequest()).items) == 2
     [reference] = assets.references(asset.asset_id, PageRequest()).items
     assert (reference.kind, reference.ref_id) == ("run", run_id)
 
@@ -354,7 +365,7 @@ async def test_a_repeat_under_a_key_finds_the_run_with_its_files(
     }
 
     assert len(ids) == 1
-    assert len(assets.page(PageRequest()).items) == 1
+    assert len(assets.page(ALICE, PageRequest()).items) == 1
 
 
 async def test_more_than_a_call_can_carry_is_refused(

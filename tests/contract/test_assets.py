@@ -72,7 +72,7 @@ class Cellar:
             return set(unit.blobs.names())
 
     def ids(self) -> list[str]:
-        return [asset.asset_id for asset in self.assets.page(PageRequest()).items]
+        return [asset.asset_id for asset in self.assets.page(ALICE, PageRequest()).items]
 
     def audited(self, action: str) -> list[AuditEntry]:
         with self.units.read() as unit:
@@ -97,8 +97,8 @@ def refusal(error: type[UnderstudyError], work: Callable[..., object], *argument
 def test_an_asset_comes_back_with_its_bytes(cellar: Cellar) -> None:
     asset = cellar.upload(b"hello", "notes/a.txt")
 
-    assert cellar.assets.get(asset.asset_id) == asset
-    assert cellar.assets.read(asset.asset_id).data == b"hello"
+    assert cellar.assets.get(ALICE, asset.asset_id) == asset
+    assert cellar.assets.read(ALICE, asset.asset_id).data == b"hello"
     assert asset.asset_id.startswith("ast_")
     assert (asset.file_name, asset.media_type, asset.size) == ("a.txt", "text/plain", 5)
     assert (asset.owner_id, asset.created_at_ms) == ("alice", cellar.clock.now_ms())
@@ -106,10 +106,24 @@ def test_an_asset_comes_back_with_its_bytes(cellar: Cellar) -> None:
 
 def test_the_same_type_and_content_is_the_same_asset(cellar: Cellar) -> None:
     first = cellar.upload(b"hello", "a.txt")
-    again, is_new = cellar.assets.upload(ADMIN, draft_of_bytes(b"hello", file_name="b.txt"))
+    again, is_new = cellar.assets.upload(ALICE, draft_of_bytes(b"hello", file_name="b.txt"))
 
     assert (again, is_new) == (first, False)
     assert len(cellar.audited("assets.upload")) == 1
+
+
+def test_each_owner_sees_the_name_and_the_time_of_their_own_upload(cellar: Cellar) -> None:
+    first = cellar.upload(b"hello", "alice-salary.txt")
+    cellar.clock.advance()
+    again, is_new = cellar.assets.upload(ADMIN, draft_of_bytes(b"hello", file_name="b.txt"))
+
+    assert (again.asset_id, is_new) == (first.asset_id, False)
+    assert (again.file_name, again.owner_id) == ("b.txt", ADMIN.user_id)
+    assert again.created_at_ms > first.created_at_ms
+    for principal, own in ((ADMIN, again), (ALICE, first)):
+        assert cellar.assets.get(principal, first.asset_id) == own
+        assert cellar.assets.page(principal, PageRequest()).items == (own,)
+        assert cellar.assets.read(principal, first.asset_id).asset == own
 
 
 def test_another_type_is_another_asset_over_the_same_bytes(cellar: Cellar) -> None:
@@ -123,7 +137,7 @@ def test_another_type_is_another_asset_over_the_same_bytes(cellar: Cellar) -> No
 def test_assets_are_listed_newest_first(cellar: Cellar) -> None:
     uploaded = [cellar.upload(bytes([65 + n])).asset_id for n in range(3)]
 
-    page = cellar.assets.page(PageRequest(limit=2))
+    page = cellar.assets.page(ALICE, PageRequest(limit=2))
 
     assert [asset.asset_id for asset in page.items] == uploaded[:0:-1]
     assert page.next_cursor
@@ -131,7 +145,7 @@ def test_assets_are_listed_newest_first(cellar: Cellar) -> None:
 
 def test_an_unknown_asset_is_not_found(cellar: Cellar) -> None:
     for work in (cellar.assets.get, cellar.assets.read):
-        assert refusal(NotFound, work, "ast_none") == "assets/asset_not_found"
+        assert refusal(NotFound, work, ALICE, "ast_none") == "assets/asset_not_found"
     assert refusal(NotFound, cellar.assets.delete, ALICE, "ast_none") == "assets/asset_not_found"
 
 
@@ -142,10 +156,10 @@ def test_bytes_that_changed_or_vanished_are_not_given_out(
     asset, other = cellar.upload(b"hello"), cellar.upload(b"other")
     cellar.spoil(asset, spoiled)
 
-    problem = refusal(Conflict, cellar.assets.read, asset.asset_id)
+    problem = refusal(Conflict, cellar.assets.read, ALICE, asset.asset_id)
 
     assert problem == "assets/asset_integrity_mismatch"
-    assert cellar.assets.read(other.asset_id).data == b"other"
+    assert cellar.assets.read(ALICE, other.asset_id).data == b"other"
 
 
 @pytest.mark.parametrize("spoiled", [b"hellO", None], ids=repr)
@@ -154,7 +168,7 @@ def test_uploading_again_mends_a_damaged_asset(cellar: Cellar, spoiled: bytes | 
     cellar.spoil(asset, spoiled)
 
     assert cellar.upload(b"hello") == asset
-    assert cellar.assets.read(asset.asset_id).data == b"hello"
+    assert cellar.assets.read(ALICE, asset.asset_id).data == b"hello"
 
 
 # References and deletion
@@ -179,7 +193,7 @@ def test_an_asset_in_use_cannot_be_deleted_and_says_by_what(cellar: Cellar) -> N
     assert problem == "assets/asset_delete_blocked"
     page = cellar.assets.references(asset.asset_id, PageRequest())
     assert [(item.kind, item.ref_id) for item in page.items] == [("run", "run_1"), ("run", "run_2")]
-    assert cellar.assets.read(asset.asset_id).data == b"hello"
+    assert cellar.assets.read(ALICE, asset.asset_id).data == b"hello"
     assert cellar.audited("assets.delete") == []
 
 
@@ -188,7 +202,7 @@ def test_bytes_that_another_asset_has_too_stay(cellar: Cellar) -> None:
 
     cellar.assets.delete(ALICE, text.asset_id)
 
-    assert cellar.assets.read(json.asset_id).data == b"{}"
+    assert cellar.assets.read(ALICE, json.asset_id).data == b"{}"
 
 
 # Garbage collection
@@ -222,7 +236,7 @@ def test_a_dry_run_tells_the_same_and_removes_nothing(cellar: Cellar) -> None:
     done = cellar.assets.collect(ADMIN, older_than_ms=0)
     assert done == told
     assert (len(done.assets), done.blobs) == (2, 1)
-    assert cellar.assets.read(kept.asset_id).data == b"{}"
+    assert cellar.assets.read(ALICE, kept.asset_id).data == b"{}"
 
 
 def test_bytes_without_an_asset_are_collected_too(cellar: Cellar) -> None:
@@ -293,7 +307,7 @@ def test_no_race_loses_the_bytes_of_an_asset_in_use(cellar: Cellar) -> None:
     def remove() -> None:
         while not stop.is_set():
             cellar.assets.collect(ADMIN, older_than_ms=0)
-            for asset in cellar.assets.page(PageRequest()).items:
+            for asset in cellar.assets.page(ALICE, PageRequest()).items:
                 with suppress(Conflict, NotFound):
                     cellar.assets.delete(ADMIN, asset.asset_id)
 
@@ -322,4 +336,4 @@ def test_no_race_loses_the_bytes_of_an_asset_in_use(cellar: Cellar) -> None:
 
     assert kept
     for asset_id, data in kept:
-        assert cellar.assets.read(asset_id).data == data
+        assert cellar.assets.read(ALICE, asset_id).data == data

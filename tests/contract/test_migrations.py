@@ -19,7 +19,7 @@ from tests.support.learning_factories import make_learning
 from tests.support.postgres import MakeDatabase
 from understudy.access.signing_keys import KeyKind
 from understudy.agents.model import AgentType
-from understudy.assets.model import ReferenceKind
+from understudy.assets.model import Asset, ReferenceKind
 from understudy.background_tasks.model import BackgroundStatus
 from understudy.channels.bridge_model import BridgeDeliveryStatus, Connector
 from understudy.channels.model import EventName, ThreadStatus, TopicKind
@@ -63,7 +63,8 @@ from understudy.sessions.model import MemberKind, SessionStatus
 from understudy.sessions.tasks import TaskStatus
 from understudy.skills.model import SkillOrigin, SkillStatus, VersionState, Visibility
 from understudy.storage.agents import AgentStore
-from understudy.storage.engine import open_engine
+from understudy.storage.assets import AssetStore
+from understudy.storage.engine import dialect_of, open_engine
 from understudy.storage.learning_rows import (
     candidate_row,
     learning_row,
@@ -74,6 +75,7 @@ from understudy.storage.migrate import VERSION_TABLE, alembic_config, migrate
 from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import to_row
 from understudy.storage.schema import (
+    assets,
     learning_candidates,
     learnings,
     metadata,
@@ -356,6 +358,36 @@ def test_runs_of_before_keep_their_receipts_and_have_no_capture(engine: sa.Engin
         kept = connection.execute(sa.select(run_memories)).one()
         assert connection.execute(sa.select(run_captures)).first() is None
     assert kept.semantic_capture == "completed"
+    assert differences(engine) == []
+
+
+def test_files_of_before_keep_the_name_for_their_first_owner_alone(engine: sa.Engine) -> None:
+    at_revision(engine, "0049")
+    asset = Asset(
+        asset_id="ast_1",
+        file_name="ann.txt",
+        media_type="text/plain",
+        size=1,
+        sha256="0" * 64,
+        owner_id="ann",
+        created_at_ms=NOW,
+    )
+    with engine.begin() as connection:
+        connection.execute(sa.insert(assets).values(to_row(asset, assets)))
+        for owner in ("ann", "bob"):
+            connection.execute(
+                sa.text("INSERT INTO asset_owners (owner_id, asset_id) VALUES (:owner, 'ast_1')"),
+                {"owner": owner},
+            )
+
+    migrate(engine)
+
+    with engine.connect() as connection:
+        store = AssetStore(connection, dialect_of(engine))
+        assert store.get("ast_1", user_id="ann") == asset
+        assert store.get("ast_1", user_id="bob") == replace(
+            asset, owner_id="bob", file_name="ast_1"
+        )
     assert differences(engine) == []
 
 

@@ -125,7 +125,7 @@ def recall(
             before_offset=snapshot.input_offset,
         )
     turns = pieces_of(history, show=partial(reader.earlier, own=own))
-    asked = Piece.of(snapshot.input_offset, (reader.own(own),))
+    asked = Piece.of(snapshot.input_offset, (reader.own(own, user_id=run.user_id),))
     return Conversation(
         own_offset=asked.offset,
         pieces=(*turns, asked),

@@ -52,9 +52,9 @@ class InputReader:
     unit: "Unit"
     accepts: frozenset[str]
 
-    def own(self, items: Sequence[Item]) -> UserMessage:
+    def own(self, items: Sequence[Item], *, user_id: str) -> UserMessage:
         """The input of the current run; raises when one of its files is damaged or missing."""
-        return UserMessage.of([self._part(item) for item in items])
+        return UserMessage.of([self._part(item, user_id) for item in items])
 
     def earlier(
         self, events: Sequence[JournalEvent], *, own: Sequence[Item] = ()
@@ -66,29 +66,29 @@ class InputReader:
             parts: list[Part] = []
             for item in event.data.get("items", ()):
                 room -= _size((item,))
-                parts.append(self._earlier_part(item, fits=room >= 0))
+                parts.append(self._earlier_part(item, event.data.get("user_id"), fits=room >= 0))
             messages[event.offset] = UserMessage.of(parts)
         return messages
 
-    def _earlier_part(self, item: Item, *, fits: bool) -> Part:
+    def _earlier_part(self, item: Item, user_id: str | None, *, fits: bool) -> Part:
         what = f"asset {item.get('asset_id')}"
         if not fits and item.get("type") != "text":
             return _note(what, TOO_MUCH)
         try:
-            return self._part(item, optional=True)
+            return self._part(item, user_id, optional=True)
         except DatabaseUnavailable:
             raise
         except UnderstudyError as problem:
             return _note(what, problem.detail)
 
-    def _part(self, item: Item, *, optional: bool = False) -> Part:
+    def _part(self, item: Item, user_id: str | None, *, optional: bool = False) -> Part:
         if item.get("type") == "text":
             return TextPart(text=str(item.get("text", "")))
-        asset = require_asset(self.unit, str(item.get("asset_id")))
+        asset = require_asset(self.unit, str(item.get("asset_id")), user_id=user_id)
         kind = kind_of(asset.media_type)
         if kind is not MediaKind.TEXT and kind not in self.accepts:
             return _note(_name(asset), f"the model of this route takes no {_PLURALS[kind]}")
-        content = read_asset(self.unit, asset.asset_id)
+        content = read_asset(self.unit, asset.asset_id, user_id=user_id)
         if kind is MediaKind.TEXT:
             return TextPart(text=_framed(content))
         return FilePart(

@@ -53,33 +53,28 @@ def keep(
         owner_id=principal.user_id,
         created_at_ms=now_ms,
     )
-    known = unit.assets.find(draft.media_type, draft.sha256)
-    if known is None and not unit.assets.add(asset):
-        # Another transaction inserted it between the query and the insert, or it belongs to a
-        # user whose assets are not visible to this caller.
+    if not unit.assets.add(asset):
+        # It may belong to a user whose assets are not visible to this caller.
         with whole_sight():
-            taken = unit.assets.find(draft.media_type, draft.sha256)
-        if taken is not None:
-            unit.assets.claim(taken.asset_id, principal.user_id)
-        known = unit.assets.find(draft.media_type, draft.sha256)
-    if known is not None:
-        unit.assets.claim(known.asset_id, principal.user_id)
-        return known, False
+            known = unit.assets.find(draft.media_type, draft.sha256)
+        if known is not None:
+            unit.assets.claim(known.asset_id, asset)
+            return require_asset(unit, known.asset_id, user_id=principal.user_id), False
     unit.audit.add(audit.done(principal, "assets.upload", asset.asset_id, at_ms=now_ms))
     return asset, True
 
 
-def require_asset(unit: "Unit", asset_id: str) -> Asset:
-    """The asset, or `NotFound`."""
-    asset = unit.assets.get(asset_id)
+def require_asset(unit: "Unit", asset_id: str, *, user_id: str | None = None) -> Asset:
+    """The asset as a user sees it, or `NotFound`."""
+    asset = unit.assets.get(asset_id, user_id=user_id)
     if asset is None:
         raise coded_error("assets/asset_not_found", asset_id=asset_id)
     return asset
 
 
-def read_asset(unit: "Unit", asset_id: str) -> AssetContent:
+def read_asset(unit: "Unit", asset_id: str, *, user_id: str | None = None) -> AssetContent:
     """An asset with its bytes; `Conflict` if they are missing or their digest differs."""
-    asset = require_asset(unit, asset_id)
+    asset = require_asset(unit, asset_id, user_id=user_id)
     data = unit.blobs.get(asset.sha256)
     if data is None or digest(data) != asset.sha256:
         raise coded_error(

@@ -37,15 +37,15 @@ class AssetService:
         with self.units.write() as unit:
             return keep(unit, principal, draft, now_ms=self.clock.now_ms())
 
-    def get(self, asset_id: str) -> Asset:
+    def get(self, principal: Principal, asset_id: str) -> Asset:
         """One asset, or `NotFound`."""
         with self.units.read() as unit:
-            return require_asset(unit, asset_id)
+            return require_asset(unit, asset_id, user_id=principal.user_id)
 
-    def page(self, request: PageRequest) -> Page[Asset]:
+    def page(self, principal: Principal, request: PageRequest) -> Page[Asset]:
         """Assets, newest first."""
         with self.units.read() as unit:
-            return unit.assets.page(request)
+            return unit.assets.page(request, user_id=principal.user_id)
 
     def references(self, asset_id: str, request: PageRequest) -> Page[AssetReference]:
         """The references that prevent deletion of an asset."""
@@ -53,10 +53,10 @@ class AssetService:
             require_asset(unit, asset_id)
             return unit.assets.references(asset_id, request)
 
-    def read(self, asset_id: str) -> AssetContent:
+    def read(self, principal: Principal, asset_id: str) -> AssetContent:
         """An asset with its bytes, verified against the digest of the upload."""
         with self.units.read() as unit:
-            return read_asset(unit, asset_id)
+            return read_asset(unit, asset_id, user_id=principal.user_id)
 
     def delete(self, principal: Principal, asset_id: str) -> None:
         """Delete an asset that has no references."""

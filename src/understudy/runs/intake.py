@@ -271,7 +271,7 @@ def _kept(
         return _item_of(kept, file_name=item.file_name, given_as="inline")
     if item.type == "text":
         return item
-    asset = unit.assets.get(item.asset_id or "")
+    asset = unit.assets.get(item.asset_id or "", user_id=principal.user_id)
     if asset is None:
         raise coded_error(
             "assets/asset_not_found:in_input", pointer=pointer, asset_id=item.asset_id

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import sqlalchemy as sa
 import structlog
@@ -25,6 +25,8 @@ from understudy.storage.schema import asset_blobs, asset_owners, asset_reference
 log = structlog.get_logger()
 
 BATCH: Final = 500
+# What each owner of an asset has said of it.
+OF_UPLOAD: Final = frozenset({"file_name", "owner_id", "created_at_ms"})
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -39,9 +41,9 @@ class AssetStore:
         """Lock assets and blobs against deletion until the unit ends; `alone`, insertion too."""
         self._dialect.lock_assets(self._connection, alone=alone)
 
-    def get(self, asset_id: str) -> Asset | None:
-        """One asset."""
-        return self._one(assets.c.asset_id == asset_id)
+    def get(self, asset_id: str, *, user_id: str | None = None) -> Asset | None:
+        """One asset, as a user sees it."""
+        return self._one(assets.c.asset_id == asset_id, user_id)
 
     def find(self, media_type: str, sha256: str) -> Asset | None:
         """The asset with this content, if there is one."""
@@ -51,12 +53,12 @@ class AssetStore:
         """Store a new asset; False when one of that type and content is there."""
         is_new = insert_new(self._connection, assets, to_row(asset, assets))
         if is_new:
-            self.claim(asset.asset_id, asset.owner_id)
+            self.claim(asset.asset_id, asset)
         return is_new
 
-    def claim(self, asset_id: str, owner_id: str) -> None:
-        """Add an owner to an asset."""
-        claim = {"asset_id": asset_id, "owner_id": owner_id}
+    def claim(self, asset_id: str, upload: Asset) -> None:
+        """Add the owner of an upload to the asset with this content, with its name and time."""
+        claim = {**to_row(upload, asset_owners), "asset_id": asset_id}
         insert_new(self._connection, asset_owners, claim)
 
     def delete(self, asset_id: str) -> None:
@@ -71,13 +73,14 @@ class AssetStore:
         self._connection.execute(sa.delete(asset_owners).where(claims))
         self._connection.execute(sa.delete(assets).where(assets.c.asset_id == asset_id))
 
-    def page(self, request: PageRequest) -> Page[Asset]:
-        """Assets, newest first."""
+    def page(self, request: PageRequest, *, user_id: str | None = None) -> Page[Asset]:
+        """Assets as a user sees them, newest first."""
+        query = _as_seen_by(user_id)
         return select_page(
             self._connection,
-            sa.select(assets),
+            query,
             request,
-            by=(assets.c.created_at_ms, assets.c.asset_id),
+            by=(cast("sa.Column[int]", query.selected_columns.created_at_ms), assets.c.asset_id),
             read=_read_asset,
             descending=True,
         )
@@ -136,15 +139,25 @@ class AssetStore:
             found.update(self._connection.execute(query).scalars())
         return frozenset(found)
 
-    def _one(self, where: sa.ColumnElement[bool]) -> Asset | None:
-        row = self._connection.execute(sa.select(assets).where(where)).first()
+    def _one(self, where: sa.ColumnElement[bool], user_id: str | None = None) -> Asset | None:
+        row = self._connection.execute(_as_seen_by(user_id).where(where)).first()
         return None if row is None else _read_asset(row)
 
 
-def _read_asset(row: sa.Row[Any]) -> Asset:
-    """The asset of a row; a caller with restricted sight is shown as its owner."""
-    seen_by = current_sight.get().user_id
-    return from_row(row, Asset, **({} if seen_by is None else {"owner_id": seen_by}))
+_read_asset: Final = partial(from_row, kind=Asset)
+
+
+def _as_seen_by(user_id: str | None) -> sa.Select[Any]:
+    """Assets with the name and time of the user's own upload, else of the first one."""
+    own = asset_owners.alias("own_uploads")
+    seen_by = current_sight.get().user_id or user_id
+    is_own = sa.and_(own.c.asset_id == assets.c.asset_id, own.c.owner_id == seen_by)
+    return sa.select(
+        *(
+            sa.func.coalesce(own.c[it.name], it).label(it.name) if it.name in OF_UPLOAD else it
+            for it in assets.c
+        )
+    ).outerjoin_from(assets, own, is_own)
 
 
 class SqlBlobs:

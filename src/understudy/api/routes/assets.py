@@ -47,9 +47,9 @@ def upload(body: UploadAsset, services: Services, caller: Caller, response: Resp
 
 @router.get("/v1/assets", operation_id="assets.list")
 @viewer()
-def list_assets(services: Services, page: Paging) -> Page[Asset]:
+def list_assets(services: Services, caller: Caller, page: Paging) -> Page[Asset]:
     """Assets, newest first."""
-    return services.assets.page(page)
+    return services.assets.page(caller, page)
 
 
 @router.post("/v1/assets/gc", operation_id="assets.gc")
@@ -70,9 +70,9 @@ def collect(services: Services, caller: Caller, body: CollectAssets | None = Non
 
 @router.get(ONE, operation_id="assets.get")
 @viewer()
-def get(asset_id: AssetId, services: Services) -> Asset:
+def get(asset_id: AssetId, services: Services, caller: Caller) -> Asset:
     """One asset, without its bytes."""
-    return services.assets.get(asset_id)
+    return services.assets.get(caller, asset_id)
 
 
 @router.get(ONE + "/references", operation_id="assets.references")
@@ -84,9 +84,9 @@ def references(asset_id: AssetId, services: Services, page: Paging) -> Page[Asse
 
 @router.get(ONE + "/raw", operation_id="assets.raw", response_class=Response, responses=RAW)
 @admin()
-def raw(asset_id: AssetId, services: Services) -> Response:
+def raw(asset_id: AssetId, services: Services, caller: Caller) -> Response:
     """The bytes of an asset, checked against the hash they were uploaded with."""
-    return _raw_response(services.assets.read(asset_id))
+    return _raw_response(services.assets.read(caller, asset_id))
 
 
 @router.delete(ONE, operation_id="assets.delete")

@@ -1121,7 +1121,7 @@ CREATE INDEX ix_sessions_owner_id ON sessions (owner_id);
 CREATE INDEX ix_runs_user_id ON runs (user_id);
 CREATE TABLE asset_owners (
 	owner_id TEXT NOT NULL,
-	asset_id TEXT NOT NULL,
+	asset_id TEXT NOT NULL, file_name TEXT, created_at_ms BIGINT,
 	CONSTRAINT pk_asset_owners PRIMARY KEY (owner_id, asset_id),
 	CONSTRAINT fk_asset_owners_asset_id FOREIGN KEY(asset_id) REFERENCES assets (asset_id) ON DELETE CASCADE
 );
@@ -1496,5 +1496,5 @@ CREATE INDEX "idx_workflow_status_in_flight_v2" ON "workflow_status" ("queue_nam
 CREATE INDEX "idx_workflow_status_partition_dequeue_v3" ON "workflow_status" ("queue_name", "status", "queue_partition_key", "priority", "created_at", "workflow_uuid", "application_name") WHERE "status" IN ('ENQUEUED', 'PENDING') AND "queue_partition_key" IS NOT NULL;
 CREATE INDEX "idx_operation_outputs_completed_at_function_name_v2" ON "operation_outputs" ("completed_at_epoch_ms", "function_name", "application_name");
 CREATE INDEX "idx_workflow_status_deadline" ON "workflow_status" ("workflow_deadline_epoch_ms") WHERE "status" IN ('ENQUEUED', 'PENDING', 'DELAYED') AND "workflow_deadline_epoch_ms" IS NOT NULL;
-INSERT INTO understudy_schema VALUES ('0049');
+INSERT INTO understudy_schema VALUES ('0050');
 INSERT INTO dbos_migrations VALUES (123);

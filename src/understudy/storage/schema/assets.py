@@ -29,7 +29,7 @@ asset_references = sa.Table(
     one_of("kind", ReferenceKind),
 )
 
-# The owners of an asset: every user who uploaded its content.
+# The owners of an asset: every user who uploaded its content, each with a name and time of their own.
 asset_owners = sa.Table(
     "asset_owners",
     metadata,
@@ -41,6 +41,8 @@ asset_owners = sa.Table(
         primary_key=True,
         index=True,
     ),
+    sa.Column("file_name", sa.Text),
+    sa.Column("created_at_ms", Ms),
 )
 
 # No foreign key: with the embedded database the bytes are files, and this table is empty.
