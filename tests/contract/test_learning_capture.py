@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -64,10 +65,10 @@ async def ended(school: LearningRuns, text: str = "I always edit in Helix.") -> 
 
 
 @pytest.mark.every_database
-async def test_labels_become_candidates_without_a_model(
+async def test_labels_stand_that_the_model_does_not_strike(
     school: LearningRuns, fake: FakeModel
 ) -> None:
-    fake.queue("OK")
+    fake.queue("OK", "{}")
     run_id = await ended(school, EXAMPLE)
     assert await school.learn() == 1
     first, second = school.proposed(run_id)
@@ -83,7 +84,8 @@ async def test_labels_become_candidates_without_a_model(
         assert it.expires_at_ms is None
         assert not it.derived_from_untrusted
         assert it.reproposal_of is None
-    assert len(fake.requests) == 1
+    asked = json.loads(fake.requests[-1].last_user)
+    assert [it["content"] for it in asked["labels"]] == [first.content, second.content]
     assert school.receipt(run_id) is COMPLETED
     assert school.waiting() == 0
     with school.units.read() as unit:
@@ -99,7 +101,7 @@ async def test_labels_become_candidates_without_a_model(
 async def test_a_standing_instruction_is_proposed_for_every_task(
     school: LearningRuns, fake: FakeModel
 ) -> None:
-    fake.queue("OK")
+    fake.queue("OK", "{}")
     run_id = await ended(
         school, "Preference: always answer in Dutch.\n\nFact: the mill is in Delft."
     )
@@ -110,12 +112,49 @@ async def test_a_standing_instruction_is_proposed_for_every_task(
     }
 
 
-async def test_only_the_first_where_one_is_enough(school: LearningRuns, fake: FakeModel) -> None:
+async def test_the_limit_of_what_a_model_finds_leaves_labels_alone(
+    school: LearningRuns, fake: FakeModel
+) -> None:
     one = SemanticCaptureSettings(enabled=True, max_candidates_per_run=1)
     school.captured = replace(ON, semantic_candidates=one)
+    more = [{**HELIX, "content": it} for it in ("HQ is in Oslo", "The mill is in Delft")]
+    fake.queue("OK", json.dumps({"candidates": more}))
     run_id = await ended(school, EXAMPLE)
     await school.learn()
-    assert [it.content for it in school.proposed(run_id)] == ["Preferred editor is Helix"]
+    assert [it.content for it in school.proposed(run_id)] == [
+        "Preferred editor is Helix",
+        "Project codename is Atlas",
+        "HQ is in Oslo",
+    ]
+
+
+async def test_a_label_that_the_model_strikes_is_not_proposed(
+    school: LearningRuns, fake: FakeModel
+) -> None:
+    fake.queue("OK", json.dumps({"candidates": [], "not_meant": ["label_1", "label_9", 7]}))
+    run_id = await ended(school, EXAMPLE)
+    await school.learn()
+    assert [it.content for it in school.proposed(run_id)] == ["Project codename is Atlas"]
+
+
+async def test_a_label_takes_the_fields_that_the_model_says_of_it(
+    school: LearningRuns, fake: FakeModel
+) -> None:
+    said = {
+        "kind": "preference",
+        "content": "The user's editor is Helix",
+        "quote": "Preferred editor is Helix",
+        "standing": True,
+        "until": "2100-01-31",
+    }
+    fake.queue("OK", json.dumps({"candidates": [said]}))
+    run_id = await ended(school, EXAMPLE)
+    await school.learn()
+    helix, _ = school.proposed(run_id)
+    assert (helix.content, helix.capture_path) == ("Preferred editor is Helix", CapturePath.LABELS)
+    assert (helix.applies, helix.quote) == (Applies.ALWAYS, said["quote"])
+    end = datetime(2100, 2, 1, tzinfo=UTC)
+    assert helix.expires_at_ms == int(end.timestamp() * 1000)
 
 
 async def test_a_model_finds_what_has_no_label(school: LearningRuns, fake: FakeModel) -> None:
@@ -154,7 +193,7 @@ async def test_a_label_leaves_the_model_to_find_the_rest(
 async def test_labels_are_proposed_where_the_model_is_given_up(
     school: LearningRuns, fake: FakeModel
 ) -> None:
-    fake.queue("OK", *["No."] * MAX_ATTEMPTS)
+    fake.queue("OK", *["No."] * (2 * MAX_ATTEMPTS))
     run_id = await ended(school, "Fact: Project codename is Atlas this week.")
     for _ in range(MAX_ATTEMPTS):
         await school.learn()
@@ -168,7 +207,7 @@ async def test_labels_are_proposed_where_the_model_is_given_up(
 async def test_labels_do_not_wait_for_a_model_that_fails(
     school: LearningRuns, fake: FakeModel
 ) -> None:
-    fake.queue("OK", "No.", answer(candidate_1={**HELIX, "content": "HQ is in Oslo"}))
+    fake.queue("OK", "No.", "Still no.", answer(candidate_1={**HELIX, "content": "HQ is in Oslo"}))
     run_id = await ended(school, "Fact: Project codename is Atlas. Our HQ is in Oslo.")
     await school.learn()
     (label,) = school.proposed(run_id)
@@ -330,15 +369,16 @@ async def test_a_model_that_cannot_answer_in_json_is_given_up_after_as_many_atte
     run_id = await ended(school)
     asked = len(fake.requests)
     while school.receipt(run_id) is PENDING:
-        fake.queue("I would rather not.")
+        fake.queue("I would rather not.", "Really not.")
         await school.learn()
-        tried = len(fake.requests) - asked
+        # Each attempt sends an unusable answer back once.
+        tried = (len(fake.requests) - asked) // 2
         if tried < MAX_ATTEMPTS:
             assert school.capture_of(run_id) == RunCapture(
                 state=CaptureState.FAILED, attempts=tried, reason="model_answer_unusable"
             )
         school.clock.advance(WAITS_MS[-1])
-    assert len(fake.requests) == asked + MAX_ATTEMPTS
+    assert len(fake.requests) == asked + 2 * MAX_ATTEMPTS
     # What was given up is not completed.
     assert school.receipt(run_id) is SKIPPED
     assert school.capture_of(run_id) == RunCapture(
@@ -354,6 +394,7 @@ async def test_a_model_that_cannot_answer_in_json_is_given_up_after_as_many_atte
 async def test_while_capture_is_off_nothing_is_claimed_and_nothing_is_lost(
     school: LearningRuns, fake: FakeModel
 ) -> None:
+    fake.queue("OK", "{}")
     run_id = await ended(school, EXAMPLE)
     school.captured = OFF
     assert await school.learn() == 0
@@ -443,6 +484,7 @@ async def test_the_worker_is_woken_by_a_run_that_ends(
 ) -> None:
     school.bell.attach(asyncio.get_running_loop())
     working = asyncio.create_task(school.worker().run())
+    fake.queue("OK", "{}")
     run = (await school.run(EXAMPLE)).run
     await until(lambda: school.waiting() == 0)
     assert school.receipt(run.run_id) is COMPLETED
@@ -489,7 +531,7 @@ async def test_artifacts_of_the_run_are_its_evidence(
 
 
 async def test_nothing_of_what_was_found_is_logged(school: LearningRuns, fake: FakeModel) -> None:
-    fake.queue("OK", "Noted.", "Helix, I say")
+    fake.queue("OK", "Noted.", "{}", "Helix, I say", "Helix!")
     await ended(school, EXAMPLE)
     await ended(school)
     with capture_logs() as logs:

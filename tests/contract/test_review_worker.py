@@ -43,7 +43,7 @@ class Crashing:
         self.problem = problem
         self.asked = 0
 
-    async def judge(self, *_: object) -> Any:
+    async def judge(self, *_: object, **__: object) -> Any:
         self.asked += 1
         raise self.problem
 

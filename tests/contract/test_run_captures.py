@@ -58,8 +58,9 @@ async def test_a_run_in_which_nothing_was_found_says_so(
 async def test_statements_beyond_the_limit_are_counted_and_named(
     school: LearningRuns, fake: FakeModel
 ) -> None:
-    text = "Fact: The host is kestrel. Fact: The port is 6380. Fact: The disk is full."
-    assert await captured(school, fake, text=text) == completed(3, "over_limit")
+    names = ("host", "port", "disk", "shell", "fan", "rack")
+    text = " ".join(f"Fact: The {it} is {it}-7." for it in names)
+    assert await captured(school, fake, text=text) == completed(len(names), "over_limit")
 
 
 async def test_a_run_whose_agent_suggested_something_does_not_say_that_nothing_was_found(

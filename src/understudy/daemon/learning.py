@@ -19,6 +19,7 @@ from understudy.learnings.service import LearningService
 from understudy.memory.report import PromptCounters
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
+from understudy.retrieval.neighbours import nearest
 from understudy.review.judge import Judge
 from understudy.review.policy import capture_in
 from understudy.review.reviewer import Reviewer
@@ -111,6 +112,7 @@ class LearningServices:
                 extractor=Extractor(self.model(observer)),
                 settings=capture_in,
                 listeners=self.listeners,
+                nearest=nearest,
             ),
             look_s=LONGEST_DOZE_S if resources.settings.is_sqlite else CAPTURE_LOOK_S,
         )

@@ -29,7 +29,7 @@ _ENDED: Final = re.compile(r"[.!?;:\u3002\uff01\uff1f]$")
 
 def is_said_by_user(statement: str, request: str) -> bool:
     """Whether a request plainly says a statement, in its words or a light paraphrase."""
-    return asserts(statement, _vouched_for(statement, request))
+    return asserts(statement, vouched_for(statement, request))
 
 
 def is_typed_by_user(statement: str, request: str) -> bool:
@@ -43,7 +43,7 @@ def is_typed_by_user(statement: str, request: str) -> bool:
     return not hands_over_paste(own) and asserts(statement, own_words(own), is_own=True)
 
 
-def _vouched_for(content: str, text: str) -> str:
+def vouched_for(content: str, text: str) -> str:
     """A text without its quotations and lines of code; with the quotations where the statement has
     quotation marks."""
     own = own_words(text, with_marked=bool(_MARKS.search(content)))
@@ -55,6 +55,18 @@ def asserts_exactly(statement: str, text: str) -> bool:
     return _is_asserted(
         plain(statement).strip(_ENDS).replace("\n", " "), _Text.of(text), exact_places
     )
+
+
+def stands_undoubted(part: str, text: str) -> bool:
+    """Whether a part of a text is neither asked, denied, supposed, reported nor taken back there."""
+    said = plain(part).strip(_ENDS).replace("\n", " ")
+    return _is_asserted(said, _Text.of(text), _literal_places)
+
+
+def _literal_places(part: str, sentence: str) -> Iterator[Span]:
+    start = sentence.find(part)
+    if start >= 0:
+        yield Span(start, start + len(part))
 
 
 def asserts(statement: str, text: str, *, is_own: bool = False) -> bool:

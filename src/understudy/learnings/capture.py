@@ -22,18 +22,21 @@ from understudy.learnings.extraction import (
     Material,
     labelled,
 )
-from understudy.learnings.labels import has_label
 from understudy.learnings.model import (
     MAX_CONTENT_CHARS,
     Candidate,
     CapturePath,
     EvidenceRef,
     Kind,
+    Learning,
     LearningSource,
     Origin,
     Sensitivity,
 )
+from understudy.learnings.neighbours import MOST_NEIGHBOURS, Nearest, digest_of, no_neighbours
+from understudy.learnings.proof import proven_words
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
+from understudy.learnings.quotations import own_words
 from understudy.learnings.remember import is_suggested, suggested_in
 from understudy.learnings.taint import is_of_user, model_may_repeat_untrusted
 from understudy.memory.policy import policy_in
@@ -50,7 +53,7 @@ from understudy.memory.retention import held_pointer, settle_held
 from understudy.redaction.marker import cut
 from understudy.runs.model import Run, RunStatus, RunTrace
 from understudy.runs.taint import untrusted_path
-from understudy.sessions.learning_scopes import session_scope
+from understudy.sessions.learning_scopes import session_scope, visible_scopes
 from understudy.work.db_retry import retry_while_db_down
 from understudy.work.queue_worker import LEASE_MS, Job, QueueWorker, code_of, while_held
 
@@ -112,11 +115,9 @@ class CaptureReceipts:
 
     def _queue(self, unit: "Unit", lesson: "Lesson", *, now_ms: int) -> None:
         worker, run_id = self.worker(), lesson.run.run_id
-        # Labelled statements do not wait behind runs for which a model is asked.
-        needs_model = not has_label(lesson.run.input.text)
-        job = worker.new_claim(run_id, may_ask=needs_model, brought=lesson) if worker else None
+        job = worker.new_claim(run_id, may_ask=True, brought=lesson) if worker else None
         if worker is None or job is None:
-            unit.capture_queue.put_missing([run_id], due_at_ms=now_ms, needs_model=needs_model)
+            unit.capture_queue.put_missing([run_id], due_at_ms=now_ms)
             unit.after_commit(self.capture)
         elif unit.capture_queue.put_held(job, now_ms=now_ms):
             unit.after_commit(partial(worker.hand_over, job))
@@ -134,6 +135,8 @@ class Lesson:
     evidence: RunEvidence
     # False where its end has seen that the agent suggested nothing.
     may_have_suggestions: bool = True
+    # The nearest learnings that the session can reach, of before the model is asked.
+    known: tuple[Learning, ...] = ()
 
     @property
     def material(self) -> Material:
@@ -146,6 +149,8 @@ class Lesson:
             status=str(memory.status),
             request=self.evidence.request,
             outcome=self.evidence.outcome,
+            at_ms=memory.recorded_at_ms,
+            known=self.known,
             failure_markers=memory.failure_markers,
             route_id=self.run.route.route_id,
         )
@@ -156,11 +161,12 @@ class Lesson:
         path = untrusted_path(unit, self.run)
         if proposal.path is not CapturePath.MODEL:
             return proposal.is_handed_over or not is_of_user(path)
+        request = self.evidence.request
         return model_may_repeat_untrusted(
             self.run,
             path,
-            statement=proposal.content,
-            request=self.evidence.request,
+            statement=proven_words(proposal.content, proposal.quote, request),
+            request=request,
         )
 
 
@@ -173,6 +179,7 @@ class CaptureDuty:
     extractor: Extractor
     settings: Callable[["Unit"], CaptureSettings]
     listeners: Listeners = NO_LISTENERS
+    nearest: Nearest = no_neighbours
 
     name: ClassVar[str] = "capture"
     id_name: ClassVar[str] = "run_id"
@@ -216,7 +223,7 @@ class CaptureDuty:
                 found = await while_held(work, lambda: self._extend(job))
             except Exception:
                 # Labelled statements do not wait for a model.
-                await retry_while_db_down(self._propose_labels, job, lesson, settings)
+                await retry_while_db_down(self._propose_labels, job, lesson)
                 raise
         await retry_while_db_down(self._settle, job, lesson, found)
 
@@ -230,7 +237,7 @@ class CaptureDuty:
         if pointer := self._pending(unit, job):
             lesson, found = self._lesson_in(unit, job), Extraction()
             if lesson is not None:
-                found = _labelled(lesson, self.settings(unit).semantic_candidates)
+                found = labelled(lesson.evidence.request)
             capture = self._proposed(unit, job, lesson, found)
             given_up = replace(capture, state=CaptureState.GIVEN_UP, reason=code_of(problem))
             self._end(unit, pointer, given_up)
@@ -239,7 +246,21 @@ class CaptureDuty:
     def _prepare(self, job: Job) -> tuple[SemanticCaptureSettings, Lesson | None]:
         with self.units.read() as unit:
             settings = self.settings(unit).semantic_candidates
-            return settings, self._lesson_in(unit, job) if settings.enabled else None
+            lesson = self._lesson_in(unit, job) if settings.enabled else None
+            return settings, None if lesson is None else self._with_known(unit, lesson)
+
+    def _with_known(self, unit: "Unit", lesson: Lesson) -> Lesson:
+        """The lesson with the learnings that its statements are compared with."""
+        session = unit.sessions.get(lesson.run.session_id)
+        scopes = () if session is None else visible_scopes(unit, session)
+        found = self.nearest(
+            unit,
+            own_words(lesson.evidence.request),
+            scopes,
+            now_ms=self.clock.now_ms(),
+            limit=MOST_NEIGHBOURS,
+        )
+        return replace(lesson, known=tuple(learning for learning, _ in found))
 
     def _put_back(self, job: Job) -> None:
         """Give the job back for when capture is on again."""
@@ -272,9 +293,9 @@ class CaptureDuty:
         is_sound = doubt(lesson.record, session_id=lesson.run.session_id) is None
         return is_sound and not policy_in(unit).is_expired(recorded, now_ms=now)
 
-    def _propose_labels(self, job: Job, lesson: Lesson, settings: SemanticCaptureSettings) -> None:
+    def _propose_labels(self, job: Job, lesson: Lesson) -> None:
         """Propose the labelled statements of a run that is captured later."""
-        found = _labelled(lesson, settings)
+        found = labelled(lesson.evidence.request)
         if not found.statements:
             return
         with self.units.write() as unit:
@@ -393,6 +414,11 @@ class CaptureDuty:
             reproposal_of=before.candidate_id if before else None,
             declined_before=before is not None,
             evidence_digest=digest,
+            quote=proposal.quote,
+            applies=proposal.applies,
+            expires_at_ms=proposal.expires_at_ms,
+            relations=proposal.relations,
+            neighbours_digest=digest_of(lesson.known) if proposal.quote else None,
         )
         try:
             candidate = make_candidate(wanted, origin=Origin.DAEMON, now_ms=created)
@@ -401,10 +427,6 @@ class CaptureDuty:
             return problem.code
         is_new = propose(unit, candidate, by=DAEMON, now_ms=now, listeners=self.listeners)
         return candidate if is_new else "known_already"
-
-
-def _labelled(lesson: Lesson, settings: SemanticCaptureSettings) -> Extraction:
-    return labelled(lesson.evidence.request, most=settings.max_candidates_per_run)
 
 
 def _captured(unit: "Unit", run_id: str) -> list[Candidate]:

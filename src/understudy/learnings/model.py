@@ -1,7 +1,7 @@
 """Records of the learning plane: candidates, learnings, their states, reviews and filters."""
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
+from enum import StrEnum, auto
 from typing import Annotated, Final, NamedTuple
 
 from pydantic import computed_field
@@ -127,6 +127,15 @@ class CapturePath(StrEnum):
     ROLLOUT = "rollout"
 
 
+class Relation(StrEnum):
+    """How a statement relates to a known learning."""
+
+    SAME = auto()
+    CONTRADICTS = auto()
+    # Nobody could say: no model was asked, or it named no relation.
+    UNKNOWN = auto()
+
+
 CANDIDATE: Final = Machine(
     name="learning candidate",
     steps={
@@ -193,12 +202,22 @@ class EvidenceRef:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatedRelation:
+    """The relation to one learning that a model named."""
+
+    learning_id: str
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeVerdict:
     """The verdict of the judge on a candidate."""
 
     action: ReviewAction
     judged_at_ms: int
     reason: str
+    # Whether the judge says plainly that the user's words mean the statement.
+    supported: Omitted[bool] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +263,12 @@ class Candidate:
     declined_before: bool = False
     # Digest of the source sentence: the same sentence again is no new evidence.
     evidence_digest: Annotated[str | None, HIDDEN] = None
+    # The user's own words that it rests on, as a model copied them.
+    quote: Omitted[str] = None
+    # Its relations to its nearest learnings as a model named them, and a digest of those learnings:
+    # the model is asked again only when they changed.
+    relations: Annotated[tuple[StatedRelation, ...], OMIT_EMPTY] = ()
+    neighbours_digest: Annotated[str | None, HIDDEN] = None
     automation_review: Omitted[AutomationReview] = None
     published_learning_id: Omitted[str] = None
     decided_at_ms: Omitted[int] = None

@@ -37,6 +37,7 @@ from understudy.learnings.model import (
     LearningSource,
     Origin,
     Sensitivity,
+    StatedRelation,
 )
 from understudy.learnings.standing import proposed_applies
 from understudy.sessions.learning_scopes import LearningScope
@@ -67,6 +68,9 @@ class NewCandidate:
     reproposal_of: str | None = None
     declined_before: bool = False
     evidence_digest: str | None = None
+    quote: str | None = None
+    relations: tuple[StatedRelation, ...] = ()
+    neighbours_digest: str | None = None
 
 
 def make_candidate(

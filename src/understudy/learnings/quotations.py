@@ -59,6 +59,9 @@ _INLINE: Final = (
 # A quotation of so few words without a colon is a name or a term.
 NAME_WORDS: Final = 2
 NAME_SIGNS: Final = 6
+# Around the parts of a request that others wrote.
+OTHERS: Final = "\u27e6\u27e7"
+_NO_MARKS: Final = {ord(mark): " " for mark in OTHERS}
 _HAN_OR_KANA: Final = lazy_pattern(f"[{HAN_AND_KANA}]")
 # With the Chinese full stop, exclamation mark, question mark and semicolon.
 SENTENCE_END: Final = lazy_pattern(r"[.!?;](?=\s|$)|[\n\u3002\uff01\uff1f\uff1b]")
@@ -94,6 +97,18 @@ def own_words(text: str, *, with_marked: bool = False) -> str:
         kept.append("\n\n" if (start, end) in blocks else "\n")
         at = max(at, end)
     return "".join((*kept, text[at:]))
+
+
+def with_others_marked(text: str) -> str:
+    """The text with its pasted blocks and quotations between marks, for a model that reads it."""
+    plain = text.translate(_NO_MARKS)
+    marked, at = [], 0
+    for start, end in quoted(plain):
+        if end > at:
+            others = plain[max(start, at) : end]
+            marked += [plain[at : max(start, at)], OTHERS[0], others, OTHERS[1]]
+            at = end
+    return "".join((*marked, plain[at:]))
 
 
 def _blocks(text: str) -> Iterator[Span]:

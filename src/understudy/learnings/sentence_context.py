@@ -66,7 +66,7 @@ _POINTS_BACK: Final = lazy_pattern(
     r"|đó\b|điều (?:đó|này)\b|但?[这那這此以上])"
 )
 # What is said so is taken back.
-_TAKES_BACK: Final = lazy_pattern(
+TAKES_BACK: Final = lazy_pattern(
     r"\W*(?:(?:oh|ah|oops|sorry|well|hm+|but|and|or|à|ồ|ối|哦|啊|呃|但)\W+){0,3}"
     r"(?:(?:i am |i was |am |was )?(?:just |only )?(?:kidding|joking)\b|scratch (?:that|this|it)\b|strike that\b|no\W+(?:wait|sorry|not|i|it|that|make)\b"
     r"|wait\b|hold on\b|correction\b|never ?mind\b|forget (?:that|it|this|what)\b|not really\b|rather\b|i (?:mean|meant|take)\b"
@@ -92,12 +92,12 @@ _RUNS_ON: Final = lazy_pattern(
     r"\b(?:a|an|the|that|of|to|and|or|is|are|if|when|while|because|le|la|les|de|que|et|là|rằng|của|và)\s*$"
 )
 # Where a clause that a doubt before it does not reach begins.
-_NEW_CLAUSE: Final = lazy_pattern(
+NEW_CLAUSE: Final = lazy_pattern(
     r",\s*(?:and|but|so|however|và|nhưng|nên)\b|,\s*(?:但是?|所以|而且|不过)|\s[-\u2013\u2014]+\s|\u2014|;",
     re.IGNORECASE,
 )
 # Where the clause of a statement ends.
-_CLAUSE_END: Final = lazy_pattern(
+CLAUSE_END: Final = lazy_pattern(
     r"[,;、()\u2014\u2013]|\s-+\s|\b(?:because|since|so|as|and|which|nên|vì|để|và)\b|因为|因為|所以|并且|而且",
     re.IGNORECASE,
 )
@@ -140,7 +140,7 @@ def is_in_doubt(sentence: str, start: int, end: int) -> bool:
             return True
     if names_source(before) or _is_between_marks(before, after):
         return True
-    return _is_doubted_before(before) or _is_doubted_after(after) or _is_asked(before, after)
+    return _is_doubted_before(before) or is_doubted_after(after) or _is_asked(before, after)
 
 
 def _is_between_marks(before: str, after: str) -> bool:
@@ -148,7 +148,7 @@ def _is_between_marks(before: str, after: str) -> bool:
 
 
 def _is_doubted_before(before: str) -> bool:
-    breaks = [found.end() for found in _NEW_CLAUSE.finditer(before)]
+    breaks = [found.end() for found in NEW_CLAUSE.finditer(before)]
     near, far = (before[breaks[-1] :], before[: breaks[-1]]) if breaks else (before, "")
     said = words(near.casefold())
     if doubts(near) or not WORDS.set("doubts.lasting").isdisjoint(words(far.casefold())):
@@ -160,10 +160,10 @@ def _is_doubted_before(before: str) -> bool:
     return _is_order(before) and _TEXT_FOLLOWS.search(before) is not None
 
 
-def _is_doubted_after(after: str) -> bool:
-    found = _CLAUSE_END.search(after)
+def is_doubted_after(after: str) -> bool:
+    found = CLAUSE_END.search(after)
     near, rest = (after[: found.start()], after[found.start() :]) if found else (after, "")
-    if doubts(near) or _is_condition(near) or _TAKES_BACK.match(rest) or _is_condition(rest):
+    if doubts(near) or _is_condition(near) or TAKES_BACK.match(rest) or _is_condition(rest):
         return True
     opening = words(rest.casefold())[:4]
     return "i" not in opening and not WORDS.set("doubts.reports").isdisjoint(opening)
@@ -244,7 +244,7 @@ class Passages:
             return 0
         start, end = self.spans[index + 1]
         said = self.text[start : min(end, start + SENTENCE_CHARS)]
-        if _TAKES_BACK.match(said) or speaks_of_text(said):
+        if TAKES_BACK.match(said) or speaks_of_text(said):
             return 1
         is_about = _POINTS_BACK.match(said.casefold()) or _denies(said, FEW_AFTER)
         return doubts(said) if is_about else 0

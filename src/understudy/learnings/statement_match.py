@@ -34,7 +34,7 @@ _CONTRACTIONS: Final = tuple(
     (lazy_pattern(rf"{short}\b", re.IGNORECASE), long)
     for short, long in (
         (r"\b(?:the )?user's", "my"), (r"\b(?:the )?team's", "our"), (r"\bwon't", "will not"), (r"\b(?:can't|cannot)", "can not"),
-        ("(?<=[a-z])n't", " not"), (r"(?<=\bi)'m", " am"), ("(?<=[a-z])'re", " are"), ("(?<=[a-z])'ve", " have"),
+        ("(?<=[a-z])n't", " not"), (r"\b(do|does|did|is|are|was|were|has|have|could|should|would)nt", r"\1 not"), (r"\bim\b", "i am"), (r"(?<=\bi)'m", " am"), ("(?<=[a-z])'re", " are"), ("(?<=[a-z])'ve", " have"),
         ("(?<=[a-z])'ll", " will"), ("(?<=[a-z])'d", " would"), (r"\blet's", "let us"),
         (r"(?<=\bit)'s|(?<=\bthat)'s|(?<=here)'s|(?<=\bhe)'s|(?<=\bshe)'s|(?<=\bwhat)'s|(?<=\bwho)'s", " is"),
     )
@@ -323,7 +323,7 @@ def _is_whole(span: Span, said: Sequence[FoldedWord], sentence: str, *, has_copu
     # "It is free for students" does not say that it is free.
     if has_copula and after in _NARROWING:
         return False
-    is_at_end = _may_end(after) or _ORDER.match(sentence, span.end) is not None
+    is_at_end = may_end(after) or _ORDER.match(sentence, span.end) is not None
     return is_at_end and _may_begin(span, said, sentence)
 
 
@@ -345,7 +345,7 @@ def _may_begin(span: Span, said: Sequence[FoldedWord], sentence: str) -> bool:
     return has_article and told[-1] not in WORDS.set("classes.follows")
 
 
-def _may_end(after: str | None) -> bool:
+def may_end(after: str | None) -> bool:
     if after is None or after in _BREAKS or after.endswith("ly"):
         return True
     return after in WORDS.set("classes.follows") or after in WORDS.set("classes.adverbs")

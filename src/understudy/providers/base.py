@@ -100,6 +100,8 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     # Generation settings of the caller: temperature, top_p, max_tokens, seed, stop.
     generation: Mapping[str, object] = field(default_factory=dict)
+    # The JSON schema of the answer, for providers that can hold a model to one.
+    answer_schema: Mapping[str, object] | None = None
     run_id: str = ""
     # Tried once if the model fails; None means the route's fallback, if it has one.
     fallback_model: str | None = None

@@ -52,18 +52,23 @@ class OpenAIProvider:
         # OpenAI renamed the field; compatible servers know the old name.
         self._max_tokens_field = "max_tokens" if base_url else "max_completion_tokens"
         self._asks_usage = True
+        self._sends_schema = True
 
     async def complete(
         self, request: ModelRequest, *, on_delta: OnDelta, on_send: OnSend | None = None
     ) -> ModelReply:
         """Complete a request, from a stream or the plain body of a server that cannot stream."""
-        try:
-            return await self._attempt(request, on_delta, on_send)
-        except ProviderError as refused:
-            if not self._asks_usage or "stream_options" not in refused.detail:
-                raise
-        # An older server without this option: omit it from now on.
-        self._asks_usage = False
+        # Options that older servers do not know: one that is refused by name is omitted from then on.
+        for _ in range(2):
+            try:
+                return await self._attempt(request, on_delta, on_send)
+            except ProviderError as refused:
+                if self._asks_usage and "stream_options" in refused.detail:
+                    self._asks_usage = False
+                elif self._sends_schema and _names_schema(refused.detail):
+                    self._sends_schema = False
+                else:
+                    raise
         return await self._attempt(request, on_delta, on_send)
 
     async def close(self) -> None:
@@ -93,7 +98,10 @@ class OpenAIProvider:
 
     def _body(self, request: ModelRequest) -> bytes:
         body = request_body(
-            request, max_tokens_field=self._max_tokens_field, with_usage=self._asks_usage
+            request,
+            max_tokens_field=self._max_tokens_field,
+            with_usage=self._asks_usage,
+            with_schema=self._sends_schema,
         )
         try:
             # Several times as fast, for a body that is mostly the same schemas of tools every time.
@@ -126,6 +134,10 @@ class OpenAIProvider:
         except (ValueError, RecursionError):
             message = ""
         return self._failures.status(response.status, message, response.headers)
+
+
+def _names_schema(detail: str) -> bool:
+    return "response_format" in detail or "json_schema" in detail
 
 
 def _sent(body: bytes) -> bytes | BytesIO:

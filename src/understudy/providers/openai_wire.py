@@ -22,7 +22,7 @@ _PASSED_ON: Final = ("temperature", "top_p", "seed", "stop")
 
 
 def request_body(
-    request: ModelRequest, *, max_tokens_field: str, with_usage: bool
+    request: ModelRequest, *, max_tokens_field: str, with_usage: bool, with_schema: bool
 ) -> dict[str, object]:
     """The request body."""
     system = [{"role": "system", "content": request.system}] if request.system else []
@@ -46,6 +46,11 @@ def request_body(
             }
             for tool in request.tools
         ]
+    if with_schema and request.answer_schema is not None:
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": request.answer_schema},
+        }
     given = {name: value for name, value in request.generation.items() if value is not None}
     body |= {name: given[name] for name in _PASSED_ON if name in given}
     if "max_tokens" in given:

@@ -4,10 +4,11 @@ import asyncio
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from understudy.core.errors import coded_error
-from understudy.providers.base import ModelReply, ModelRequest, UserMessage
+from understudy.core.errors import Unavailable, coded_error
+from understudy.providers.base import AssistantMessage, ModelReply, ModelRequest, UserMessage
 from understudy.providers.registry import Routes
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ AT_ONCE: Final = 2
 # Far more than an answer with a few fields needs.
 MAX_ANSWER_CHARS: Final = 64 * 1024
 MAX_DEPTH: Final = 8
+# More than any of our questions needs; a small model that repeats itself is stopped.
+MAX_ANSWER_TOKENS: Final = 4_096
+# How much of an unusable answer is shown to the model again.
+MAX_REPEATED_CHARS: Final = 2_000
 # The most opening braces tried: text around an answer may contain some.
 MAX_STARTS: Final = 64
 
@@ -54,21 +59,28 @@ class StructuredModel:
         payload: Mapping[str, Any],
         timeout_ms: int,
         generation: Mapping[str, Any] | None = None,
+        schema: Mapping[str, Any] | None = None,
+        check: Callable[[Mapping[str, Any]], None] = lambda _: None,
     ) -> Mapping[str, Any]:
         """The JSON object that the model returns for a payload.
 
+        An answer that cannot be read, or that `check` refuses, is sent back once with the reason.
         Raises `Unavailable` (`model_timeout`, `model_answer_unusable`) or the provider's error.
         """
         # Before the timeout starts: a slow database is not the model's fault.
         chosen = await self.route(route_id)
+        request = self._request(chosen, system, payload, generation or {}, schema)
         async with self._places:
             try:
                 async with asyncio.timeout(timeout_ms / 1000):
-                    request = self._request(chosen, system, payload, generation or {})
                     reply = await self._complete(chosen, request)
+                    try:
+                        return _checked(reply, check)
+                    except Unavailable as problem:
+                        again = _with_problem(request, reply, problem)
+                    return _checked(await self._complete(chosen, again), check)
             except TimeoutError:
                 raise coded_error("providers/model_timeout", timeout_ms=timeout_ms) from None
-        return read_object(reply.text)
 
     async def route(self, route_id: str | None) -> str:
         """The route, or the default one now."""
@@ -80,6 +92,7 @@ class StructuredModel:
         system: str,
         payload: Mapping[str, Any],
         generation: Mapping[str, Any],
+        schema: Mapping[str, Any] | None,
     ) -> ModelRequest:
         wished = dict(generation)
         model = wished.pop("model", None) or self._providers.config(route_id).model
@@ -88,7 +101,8 @@ class StructuredModel:
             system=system,
             # As JSON, so that no text in it can imitate another message (prompt injection).
             messages=(UserMessage(text=json.dumps(payload, ensure_ascii=False)),),
-            generation=wished,
+            generation={"max_tokens": MAX_ANSWER_TOKENS, **wished},
+            answer_schema=schema,
         )
 
     async def _complete(self, route_id: str, request: ModelRequest) -> ModelReply:
@@ -110,6 +124,21 @@ class StructuredModel:
             self._observer.tokens_used(
                 input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
             )
+
+
+def _checked(reply: ModelReply, check: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
+    answer = read_object(reply.text)
+    check(answer)
+    return answer
+
+
+def _with_problem(request: ModelRequest, reply: ModelReply, problem: Unavailable) -> ModelRequest:
+    """The request once more, with the unusable answer and what is wrong with it."""
+    said = AssistantMessage(text=reply.text[:MAX_REPEATED_CHARS])
+    asked = UserMessage(
+        text=f"{problem.detail} Answer again with one JSON object and nothing else."
+    )
+    return replace(request, messages=(*request.messages, said, asked))
 
 
 def _unheard(_: str | None) -> None:

@@ -22,6 +22,7 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
+from understudy.learnings.proof import Proof, ProofLevel
 from understudy.learnings.publication import PublishChanges, publish
 from understudy.review.evaluate import Evaluation
 from understudy.review.judge import Judgement
@@ -130,15 +131,30 @@ def after_verification(
         why = f"verification is pending: {support.run_id} has not ended"
         pending = decision.because(ReviewAction.PUBLISH_PROVISIONAL, why)
         return replace(pending, verification=Verification.PENDING)
+    proof = support.proof
+    if not support.is_found and proof is not None and proof.level is ProofLevel.WEAK:
+        return _after_weak_proof(decision, support, proof)
     if not support.is_found:
-        why = f"verification failed: the {support.where} of {support.run_id} does not plainly say this"
+        code = "" if proof is None or proof.reason is None else f" ({proof.reason})"
+        why = f"verification failed: the {support.where} of {support.run_id} does not plainly say this{code}"
         failed = decision.because(ReviewAction.PUBLISH_PROVISIONAL, why)
         return replace(failed, verification=Verification.FAILED)
-    return replace(
-        decision,
-        verification=Verification.VERIFIED,
-        reason=f"{decision.reason}; verified by the {support.where} of {support.run_id}",
+    return _verified(decision, f"verified by the {support.where} of {support.run_id}")
+
+
+def _after_weak_proof(decision: ReviewDecision, support: Support, proof: Proof) -> ReviewDecision:
+    """Verified where the judge says that the clause means the statement; else a person decides."""
+    if decision.judge is not None and decision.judge.supported:
+        return _verified(decision, f"the judge says that the clause of {support.run_id} means this")
+    why = (
+        f"verification failed: the clause of {support.run_id} says more than this ({proof.reason})"
     )
+    failed = decision.because(ReviewAction.PUBLISH_PROVISIONAL, why)
+    return replace(failed, verification=Verification.FAILED)
+
+
+def _verified(decision: ReviewDecision, why: str) -> ReviewDecision:
+    return replace(decision, verification=Verification.VERIFIED, reason=f"{decision.reason}; {why}")
 
 
 def review_of(decision: ReviewDecision, policy: PolicyInForce, *, at_ms: int) -> AutomationReview:

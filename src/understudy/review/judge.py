@@ -1,6 +1,7 @@
 """The judge: a model call before automation acts; it fails closed to manual review."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import structlog
@@ -10,11 +11,13 @@ from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.model import Candidate, JudgeVerdict, ReviewAction, Sensitivity
+from understudy.learnings.quotations import with_others_marked
 from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.redaction.marker import cut
 from understudy.review.evaluate import Evaluation
 from understudy.review.policy import LearningPolicy
+from understudy.review.verify import Support
 
 log = structlog.get_logger()
 
@@ -38,8 +41,13 @@ Be careful rather than helpful:
 - publish_provisional for what is plausible and harmless, but not certain;
 - publish_active only for what is specific, lasting, and stated by the person it is about.
 
+Where there is `evidence`, `request` is what the user typed and `clause` the part of it that the
+candidate was made of. Say in `supported` whether the clause, read in its request, plainly means the
+candidate: true only if nothing is added, narrowed, widened or turned round, and the user asserts it
+themselves; else false.
+
 Answer with one JSON object and nothing else: {"action": "<one of allowed_actions>", "reason": "<one
-short sentence>"}."""
+short sentence>", "supported": true or false}."""
 # The actions a judge may answer, by the action of the policy; manual_review is not judged.
 ALLOWED: Final[Mapping[ReviewAction, tuple[ReviewAction, ...]]] = {
     ReviewAction.MANUAL_REVIEW: (ReviewAction.MANUAL_REVIEW,),
@@ -94,11 +102,16 @@ class Judge:
     cleaner: Cleaner
 
     async def judge(
-        self, candidate: Candidate, baseline: Evaluation, policy: LearningPolicy
+        self,
+        candidate: Candidate,
+        baseline: Evaluation,
+        policy: LearningPolicy,
+        *,
+        support: Support | None = None,
     ) -> Judgement:
         """The verdict of the judge; any failure means manual review."""
         try:
-            answer = await self._ask(candidate, baseline, policy)
+            answer = await self._ask(candidate, baseline, policy, support)
             said, reason = _read(answer)
         except DatabaseUnavailable:
             # The judge was not asked: the job is retried, without a verdict.
@@ -111,10 +124,16 @@ class Judge:
             return self._failed(f"unexpected {type(problem).__name__}")
         action = clamp(baseline.action, said)
         verdict = self._verdict(action, self._one_line(reason) or NO_REASON)
+        if support is not None and isinstance(answer.get("supported"), bool):
+            verdict = replace(verdict, supported=answer["supported"])
         return Judgement(verdict=verdict, is_clamped=action is not said)
 
     async def _ask(
-        self, candidate: Candidate, baseline: Evaluation, policy: LearningPolicy
+        self,
+        candidate: Candidate,
+        baseline: Evaluation,
+        policy: LearningPolicy,
+        support: Support | None,
     ) -> Mapping[str, Any]:
         choice = policy.judge.model or ModelChoice()
         return await self.model.ask(
@@ -129,10 +148,18 @@ class Judge:
                     "reason": self._clean(baseline.reason),
                 },
                 "allowed_actions": [str(action) for action in ALLOWED[baseline.action]],
+                **self._evidence(support),
             },
             timeout_ms=timeout_ms(policy),
             generation=choice.generation,
         )
+
+    def _evidence(self, support: Support | None) -> dict[str, Any]:
+        """The request of the source run and the clause that proves the candidate, if they are known."""
+        if support is None or support.proof is None:
+            return {}
+        request = self._clean(with_others_marked(support.request))
+        return {"evidence": {"request": request, "clause": self._clean(support.proof.clause)}}
 
     def _clean(self, text: str | None) -> str | None:
         return text and self.cleaner.clean(text).text

@@ -123,7 +123,8 @@ class Reviewer:
             return _without_judge(decision)
         if not job.may_ask:
             raise NeedsModel
-        asking = self.judge.judge(case.candidate, evaluation, policy)
+        support = await retry_while_db_down(self._support, case.candidate)
+        asking = self.judge.judge(case.candidate, evaluation, policy, support=support)
         # The verdict is stored even if the lease is lost meanwhile.
         judgement = await while_held(asking, partial(self._extend, job), to_the_end=True)
         if judgement.is_failed:

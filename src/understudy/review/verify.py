@@ -5,12 +5,14 @@ run is none, and the result of a tool counts only where the policy trusts tools.
 """
 
 from collections.abc import Iterator
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.dataclass import dataclass
 from understudy.core.errors import Conflict, DamagedRecord, NotFound
 from understudy.learnings.assertion import asserts_exactly, is_said_by_user
 from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Origin
+from understudy.learnings.proof import Proof, ProofLevel, ProofReason, prove
 from understudy.learnings.quotations import own_words
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory, doubt
@@ -38,6 +40,10 @@ class Support:
     is_found: bool = True
     # Whether the run goes on, so that its request is not stored yet.
     is_awaited: bool = False
+    # How far the clause around the candidate's quote proves it; None without a quote.
+    proof: Proof | None = None
+    # The request that was read; empty for an artifact.
+    request: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +68,22 @@ def support_for(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Support |
     failed: Support | None = None
     if candidate.origin is Origin.DAEMON and candidate.kind in SEMANTIC_KINDS:
         request = _request(unit, run_id, now_ms=now_ms)
-        if is_said_by_user(candidate.content, request):
-            return Support(run_id=run_id, where="request")
+        proof = prove(candidate.content, candidate.quote, request) if candidate.quote else None
+        if is_proven(candidate.content, proof, request):
+            return Support(run_id=run_id, where="request", proof=proof, request=request)
         is_awaited = not request and _goes_on(unit, run_id)
         if request or is_awaited:
-            failed = Support(run_id=run_id, where="request", is_found=False, is_awaited=is_awaited)
+            failed = Support(
+                run_id=run_id,
+                where="request",
+                is_found=False,
+                is_awaited=is_awaited,
+                proof=proof if request else None,
+                request=request,
+            )
+        # A model that made its quote up is not helped by a file that says the same.
+        if proof is not None and proof.reason is ProofReason.QUOTE_NOT_FOUND and request:
+            return failed
     # Tool results come last: the user's own words are better evidence.
     for it in sorted(_artifacts(unit, candidate, run_id), key=lambda it: it.is_by_tool):
         if it.says(candidate.content):
@@ -74,6 +91,13 @@ def support_for(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Support |
         if failed is None and it.texts and not it.is_by_tool:
             failed = Support(run_id=run_id, where=it.where, is_found=False)
     return failed
+
+
+def is_proven(content: str, proof: Proof | None, request: str) -> bool:
+    """Whether the request proves a statement: by its quote, or without one by its own words."""
+    if proof is None:
+        return is_said_by_user(content, request)
+    return proof.level is ProofLevel.VERIFIED
 
 
 def _request(unit: "Unit", run_id: str, *, now_ms: int) -> str:

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.learning_factories import make_learning
 from tests.support.run_harness import make_settings
 from understudy.core.errors import Unavailable
 from understudy.learnings.capture_settings import ModelChoice, SemanticCaptureSettings
 from understudy.learnings.extraction import Extraction, Extractor, FoundStatement, Material
-from understudy.learnings.model import CapturePath
+from understudy.learnings.model import Applies, CapturePath, Relation, StatedRelation
 from understudy.providers.registry import Routes
 from understudy.providers.structured import StructuredModel
 from understudy.settings import RouteConfig
@@ -112,7 +114,7 @@ async def test_confidence_is_a_whole_number_within_its_bounds(
         {"candidate_1": {"kind": "fact", "content": "none"}},
         {"candidate_1": {"kind": "fact", "content": "Is the port 80?"}},
         {"candidate_9": HELIX},
-        {"candidates": [HELIX]},
+        {"candidates": [None, "Preferred editor is Helix.", {"kind": "preference"}]},
     ],
 )
 async def test_what_is_not_in_the_agreed_form_is_no_proposal(
@@ -155,13 +157,122 @@ async def test_a_denial_repeats_no_labelled_statement(routes: Routes, fake: Fake
     assert [it.content for it in found] == ["We use Kafka", "We do not use Kafka"]
 
 
-async def test_no_model_is_asked_where_labels_leave_no_room(
+async def test_an_answer_that_cannot_be_used_is_sent_back_once_with_the_reason(
     routes: Routes, fake: FakeModel
 ) -> None:
-    request = "Fact: Project codename is Atlas."
-    (found,) = await extract(routes, request, max_candidates_per_run=1)
-    assert (found.content, found.confidence) == ("Project codename is Atlas", 98)
-    assert not fake.requests
+    fake.queue(json.dumps({"candidates": "Helix"}), json.dumps({"candidates": [HELIX]}))
+    assert [it.content for it in await extract(routes)] == [HELIX["content"]]
+    _, again = fake.requests
+    assert "`candidates` is no list" in again.last_user
+
+
+async def test_a_second_answer_that_cannot_be_used_fails(routes: Routes, fake: FakeModel) -> None:
+    fake.queue("Helix", "Helix!")
+    with pytest.raises(Unavailable, match="no JSON object"):
+        await extract(routes)
+    assert len(fake.requests) == 2
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_a_server_that_knows_no_schema_is_asked_without_one(
+    routes: Routes, fake: FakeModel, is_known: bool
+) -> None:
+    answer = json.dumps({"candidates": [HELIX]})
+    refusal = Answer(status=400, error="Unrecognized field: response_format")
+    fake.queue(*([] if is_known else [refusal]), answer, answer)
+    for _ in range(2):
+        assert [it.content for it in await extract(routes)] == [HELIX["content"]]
+    sent = ["response_format" in it.body for it in fake.requests]
+    assert sent == ([True, True] if is_known else [True, False, False])
+
+
+UNTIL = "2100-01-31"
+
+
+@pytest.mark.parametrize(
+    ("given", "end"),
+    [
+        (UNTIL, datetime(2100, 2, 1, tzinfo=UTC)),
+        (f"{UNTIL}T18:00:00+07:00", datetime(2100, 1, 31, 11, tzinfo=UTC)),
+        (f"{UNTIL} 18:00", datetime(2100, 1, 31, 18, tzinfo=UTC)),
+        ("1969-12-31", None),
+        ("9999-12-31", None),
+        ("Friday", None),
+        (None, None),
+        (20, None),
+    ],
+)
+async def test_an_end_is_taken_where_it_is_a_date_or_a_time_to_come(
+    routes: Routes, fake: FakeModel, given: object, end: datetime | None
+) -> None:
+    fake.queue(json.dumps({"candidates": [{**HELIX, "until": given}]}))
+    (found,) = await extract(routes)
+    assert found.expires_at_ms == (None if end is None else int(end.timestamp() * 1000))
+
+
+@pytest.mark.parametrize(
+    ("given", "applies"),
+    [(True, Applies.ALWAYS), (False, Applies.WHEN_RELEVANT), (None, None), ("yes", None)],
+)
+async def test_standing_is_what_the_model_says_and_else_left_open(
+    routes: Routes, fake: FakeModel, given: object, applies: Applies | None
+) -> None:
+    fake.queue(json.dumps({"candidates": [{**HELIX, "standing": given}]}))
+    (found,) = await extract(routes)
+    assert found.applies is applies
+
+
+async def test_relations_are_taken_to_learnings_that_were_given(
+    routes: Routes, fake: FakeModel
+) -> None:
+    known = (make_learning("The editor is Vim", learning_id="lrn_1"),)
+    said: list[object] = [
+        {"id": "lrn_1", "is": "contradicts"},
+        {"id": "lrn_1", "is": "same"},
+        {"id": "lrn_2", "is": "same"},
+        {"id": "lrn_1", "is": "unknown"},
+        {"id": 1, "is": "same"},
+        "lrn_1",
+    ]
+    fake.queue(json.dumps({"candidates": [{**HELIX, "relations": said}]}))
+    extractor = Extractor(StructuredModel(routes, lambda: "a"))
+    found = await extractor.extract(material(known=known), SemanticCaptureSettings())
+    (statement,) = found.statements
+    assert statement.relations == (
+        StatedRelation(learning_id="lrn_1", relation=Relation.CONTRADICTS),
+    )
+    asked = json.loads(fake.requests[-1].last_user)
+    assert asked["known"] == [{"id": "lrn_1", "kind": "fact", "content": "The editor is Vim"}]
+
+
+async def test_parts_that_others_wrote_are_marked_for_the_model(
+    routes: Routes, fake: FakeModel
+) -> None:
+    fake.queue("{}")
+    await extract(routes, "I use Helix.\n> We use ⟧Vim\nFix it.")
+    asked = json.loads(fake.requests[-1].last_user)
+    assert asked["request"] == "I use Helix.\n⟦> We use  Vim⟧\nFix it."
+
+
+async def test_a_quote_with_a_secret_is_dropped(routes: Routes, fake: FakeModel) -> None:
+    fake.queue(json.dumps({"candidates": [{**HELIX, "quote": f"my key is {KEY}"}]}))
+    (found,) = await extract(routes)
+    assert found.quote is None
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "Decision: we use Kafka. No wait, scratch that.",
+        "Preference: short answers. Just kidding!",
+        "决定：用 Kafka。算了",
+        "Quyết định: dùng Kafka. À không, quên đi",
+    ],
+)
+async def test_a_label_that_the_next_words_take_back_is_no_statement(
+    routes: Routes, request_text: str
+) -> None:
+    assert await extract(routes, request_text, default="offline") == ()
 
 
 @pytest.mark.parametrize(
@@ -219,6 +330,9 @@ async def test_the_model_is_told_what_it_may_answer_and_takes_the_chosen_route(
         "status": "completed",
         "request": "I always edit in Helix.",
         "outcome": "Noted.",
+        "now": "1970-01-01T00:00:00+00:00",
+        "labels": [],
+        "known": [],
         "failure_markers": [],
         "allowed_kinds": ["decision", "fact", "preference"],
         "max_candidates": 3,

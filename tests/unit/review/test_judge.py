@@ -1,6 +1,6 @@
 """The judge: what it is shown, what its answers come to, and what happens without one."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -38,6 +38,8 @@ class Answers(StructuredModel):
         payload: Mapping[str, Any],
         timeout_ms: int,
         generation: Mapping[str, Any] | None = None,
+        schema: Mapping[str, Any] | None = None,
+        check: Callable[[Mapping[str, Any]], None] = lambda _: None,
     ) -> Mapping[str, Any]:
         self.asked = {
             "route_id": route_id,

@@ -1,0 +1,212 @@
+"""Proof: whether the user's own words around a quote say what a candidate says.
+
+A model names the quote that a candidate rests on. The quote is only a pointer: the candidate is
+compared with the whole clause around it, so that no `not` and no number beside the quote is lost.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum, auto
+from typing import Final
+
+from understudy.core.dataclass import dataclass
+from understudy.learnings.assertion import is_said_by_user, stands_undoubted, vouched_for
+from understudy.learnings.handed_over import announces
+from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.pastes import is_introduced
+from understudy.learnings.quotations import sentences
+from understudy.learnings.sentence_context import (
+    CLAUSE_END,
+    NEW_CLAUSE,
+    TAKES_BACK,
+    is_doubted_after,
+    words,
+)
+from understudy.learnings.statement_match import (
+    COPULA,
+    GROUP,
+    SELF,
+    VOID,
+    WORDS,
+    FoldedWord,
+    may_end,
+    plain,
+    tokens,
+)
+
+MAX_QUOTE_CHARS: Final = 1_600
+# A longer quote is a text, which nobody says in passing.
+MAX_SENTENCES: Final = 8
+_WORD: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+")
+_HEADING: Final = re.compile(r"([^:\uff1a\n,\uff0c.;]{1,40})[:\uff1a]")
+# Chinese writes no blanks within a clause.
+_HAN_BREAK: Final = re.compile(rf"(?<=[{HAN_AND_KANA}])[ \t]+(?=[{HAN_AND_KANA}])")
+_DENIAL: Final = re.compile(
+    r"not|no|never|without|nor|neither|none|không|chưa|đừng|chẳng|[不没沒未别別无無非]"
+)
+_NAME_OR_NUMBER: Final = re.compile(r"[A-ZĐÀ-Ý]|\d|[\"“”`'@#/\\_]")
+# The agent that a statement speaks of, as it is addressed in a request or named in a candidate.
+_AGENT: Final = frozenset({"you", "your", "assistant", "agent", "bạn", "你", "您", "助", "手"})
+# Words that name who speaks, and a copula, say nothing by themselves.
+_NEUTRAL: Final = frozenset({SELF, GROUP, VOID, COPULA, *_AGENT})
+# A statement in the third person says that the user wants what the user ordered.
+_ADDED: Final = _NEUTRAL | {"want", "prefer"}
+
+
+class ProofLevel(StrEnum):
+    """How far the user's own words prove a candidate."""
+
+    # Each word of the clause is in the candidate, and no other.
+    VERIFIED = auto()
+    # Nothing is added or replaced, but words of the clause are left out.
+    WEAK = auto()
+    NONE = auto()
+
+
+class ProofReason(StrEnum):
+    """Why the user's own words do not prove a candidate."""
+
+    QUOTE_NOT_FOUND = auto()
+    # The clause is asked, supposed, denied, reported or taken back, or introduced as a text of others.
+    CLAUSE_IN_DOUBT = auto()
+    # The candidate has a number, a name, a quotation or a negation that the clause has not.
+    ADDED = auto()
+    # The candidate has another word in the place of one of the clause.
+    REPLACED = auto()
+    WORDS_LEFT_OUT = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """The level of proof, the clause that was compared, and what is missing."""
+
+    level: ProofLevel
+    clause: str | None = None
+    reason: ProofReason | None = None
+
+
+def prove(content: str, quote: str, request: str) -> Proof:
+    """Compare a candidate with the clause around its quote in the user's own words."""
+    own = vouched_for(content, request)
+    place = _place_of(quote, own)
+    if place is None:
+        return Proof(level=ProofLevel.NONE, reason=ProofReason.QUOTE_NOT_FOUND)
+    start, end = clause_around(own, *place)
+    clause = own[start:end].strip()
+    if is_said_by_user(content, request):
+        return Proof(level=ProofLevel.VERIFIED, clause=clause)
+    level, reason = ProofLevel.NONE, _compared(content, own[start:end])
+    if is_introduced(own, start) or not _is_asserted(clause, own):
+        reason = ProofReason.CLAUSE_IN_DOUBT
+    elif reason is None:
+        level = ProofLevel.VERIFIED
+    elif reason is ProofReason.WORDS_LEFT_OUT:
+        level = ProofLevel.WEAK
+    return Proof(level=level, clause=clause, reason=reason)
+
+
+def proven_words(content: str, quote: str | None, request: str) -> str:
+    """The clause that proves a candidate at least weakly, or else the candidate itself."""
+    proof = prove(content, quote, request) if quote else None
+    if proof is None or proof.level is ProofLevel.NONE:
+        return content
+    return proof.clause or content
+
+
+def quoted_words(text: str) -> list[str]:
+    """The words by which a quote is found again; of Chinese, each sign."""
+    return [it.casefold() for it in _WORD.findall(text[:MAX_QUOTE_CHARS])]
+
+
+def taken_back(statement: str, request: str) -> bool:
+    """Whether the words behind a statement in a request take it back: `… no wait, scratch that`."""
+    place = _place_of(statement, request)
+    return place is not None and TAKES_BACK.match(request, place[1]) is not None
+
+
+def _place_of(quote: str, own: str) -> tuple[int, int] | None:
+    """Where the words of a quote stand in a text, one behind the other."""
+    wanted = quoted_words(quote)
+    words = list(_WORD.finditer(own))
+    said = [it[0].casefold() for it in words]
+    for at in range(len(said) - len(wanted) + 1) if wanted else ():
+        if said[at : at + len(wanted)] == wanted:
+            return words[at].start(), words[at + len(wanted) - 1].end()
+    return None
+
+
+def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span of the clause, or of the clauses, that a part of a text belongs to."""
+    spans = [it for it in sentences(text) if it[0] < end and it[1] > start]
+    first, last = (spans[0][0], spans[-1][1]) if spans else (start, end)
+    breaks = [it.end() for it in NEW_CLAUSE.finditer(text, first, start)]
+    headings = (it for it in _HEADING.finditer(text, first, start) if announces(it[1]))
+    breaks += [it.end() for it in headings]
+    breaks += [it.end() for it in _HAN_BREAK.finditer(text, first, start)]
+    stops = [it.search(text, end, last) for it in (CLAUSE_END, _HAN_BREAK)]
+    return max((first, *breaks)), min((it.start() for it in stops if it), default=last)
+
+
+def _is_asserted(clause: str, own: str) -> bool:
+    if _asks(clause):
+        return False
+    parts = [clause[start:end] for start, end in sentences(clause)]
+    return 0 < len(parts) <= MAX_SENTENCES and all(stands_undoubted(it, own) for it in parts)
+
+
+def _asks(clause: str) -> bool:
+    """Whether a clause ends with a question mark or begins with an auxiliary: `Is it in Paris`."""
+    if clause.rstrip("\"')”」』 \n").endswith(("?", "\uff1f")):
+        return True
+    first, second = [*words(plain(clause).casefold()[:80]), "", ""][:2]
+    return first in WORDS.set("doubts.auxiliaries") and _DENIAL.fullmatch(second) is None
+
+
+def _compared(content: str, clause: str) -> ProofReason | None:
+    """What keeps a clause from saying a candidate; None where it says it."""
+    candidate, said = plain(content), plain(clause)
+    wanted, known = _telling(candidate, _ADDED), _telling(said, _NEUTRAL)
+    have = Counter(it.form for it in known)
+    new = [it for it in wanted if it.form not in have]
+    if any(_NAME_OR_NUMBER.match(candidate[it.start : it.end]) for it in new):
+        return ProofReason.ADDED
+    forms = [it.form for it in wanted]
+    if _denials(forms) != _denials([it.form for it in known][: _last_taken(forms, known)]):
+        return ProofReason.ADDED
+    left_out = [it for it in known if it.form not in forms]
+    if new:
+        return ProofReason.REPLACED if left_out else ProofReason.WORDS_LEFT_OUT
+    taken = _covered(forms, known)
+    if taken is None or is_doubted_after(said[known[taken - 1].end :]):
+        return ProofReason.WORDS_LEFT_OUT
+    return None
+
+
+def _telling(text: str, neutral: frozenset[str]) -> list[FoldedWord]:
+    """The words of a plain text that say something."""
+    return [
+        it for it in tokens(text) if it.form and it.form[0].isalnum() and it.form not in neutral
+    ]
+
+
+def _last_taken(forms: Sequence[str], known: Sequence[FoldedWord]) -> int:
+    """The number of words of the clause up to the last one that the candidate takes."""
+    taken = [at for at, it in enumerate(known) if it.form in forms]
+    return taken[-1] + 1 if taken else 0
+
+
+def _denials(forms: Sequence[str]) -> int:
+    return sum(_DENIAL.fullmatch(it) is not None for it in forms)
+
+
+def _covered(forms: list[str], known: Sequence[FoldedWord]) -> int | None:
+    """How many words of a clause a candidate takes, its lead included; None where it skips one."""
+    have = [it.form for it in known]
+    lead = WORDS.set("classes.leads") | WORDS.set("classes.adverbs") | WORDS.set("texts.leads")
+    start = 0
+    while have[start : start + len(forms)] != forms and start < len(have) and have[start] in lead:
+        start += 1
+    end = start + len(forms)
+    is_taken = bool(forms) and have[start:end] == forms
+    return end if is_taken and may_end(next(iter(have[end:]), None)) else None
