@@ -299,7 +299,8 @@ def test_by_default_a_model_is_asked_once_about_a_run_that_may_state_something(l
     ]
     wait_for(lambda: {get(live, path)["semantic_capture"] for path in paths} == {"completed"})
     assert [json.loads(it.last_user)["request"] for it in live.model.captures[asked:]] == [
-        "I moved to Graz."
+        "I moved to Graz.",
+        labelled,
     ]
 
 

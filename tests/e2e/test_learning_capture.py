@@ -77,7 +77,9 @@ def test_every_run_leaves_one_summary_that_no_prompt_tells(learning_daemon: Lear
     assert len(learning_daemon.candidates(**narrowed)) == 3
 
 
-def test_what_is_labelled_is_found_without_a_model(learning_daemon: LearningDaemon) -> None:
+def test_what_is_labelled_stands_where_a_model_says_nothing_of_it(
+    learning_daemon: LearningDaemon,
+) -> None:
     learning_daemon.policy("shadow", capture={})
     found = found_in(learning_daemon, "labels", LABELLED)
     run_id = found[0]["source"]["run_id"]
@@ -93,9 +95,13 @@ def test_what_is_labelled_is_found_without_a_model(learning_daemon: LearningDaem
         assert it["source"]["session_id"] == "labels"
         assert "expires_at_ms" not in it
         assert "OK" not in it["content"]
-    assert learning_daemon.asked(EXTRACTION) == []
-    learning_daemon.policy("shadow", capture={"max_candidates_per_run": 1})
-    assert [it["kind"] for it in found_in(learning_daemon, "one-label", LABELLED)] == ["preference"]
+    (asked,) = learning_daemon.asked(EXTRACTION)
+    assert [it["content"] for it in asked["labels"]] == [
+        "Preferred editor is Helix",
+        "Project codename is Atlas",
+    ]
+    learning_daemon.answer(EXTRACTION, lambda _: {"candidates": [], "not_meant": ["label_2"]})
+    assert [it["kind"] for it in found_in(learning_daemon, "struck", LABELLED)] == ["preference"]
 
 
 def test_a_model_finds_what_is_not_labelled(learning_daemon: LearningDaemon) -> None:
@@ -156,6 +162,7 @@ def test_a_secret_is_not_learned_whoever_says_it(learning_daemon: LearningDaemon
 def test_a_failure_that_passes_costs_nothing_but_time(learning_daemon: LearningDaemon) -> None:
     answers: list[Any] = [
         Answer(text="I found nothing I could put that way."),
+        Answer(text="I still found nothing."),
         Answer(status=503),
         {"candidate_1": {"kind": "fact", "content": "Ship name is Argo"}},
     ]

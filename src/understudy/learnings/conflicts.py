@@ -5,7 +5,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Kind, Learning
-from understudy.learnings.relations import Relation, relation
+from understudy.learnings.relations import StatementRelation, relation
 from understudy.learnings.visibility import prompt_visible
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, scopes_of
 
@@ -96,7 +96,8 @@ def _others(
     different = [
         it
         for it in about
-        if it.learning_id != supersedes and relation(it.content, said.content) is Relation.CONFLICT
+        if it.learning_id != supersedes
+        and relation(it.content, said.content) is StatementRelation.CONFLICT
     ]
     different.sort(key=lambda it: it.published_at_ms, reverse=True)
     return prompt_visible(unit.learnings, different, now_ms=now_ms)

@@ -78,7 +78,7 @@ class ProofReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class ClauseProof:
     """The level of proof, the clause that was compared, and what is missing."""
 
     level: ProofLevel
@@ -86,16 +86,16 @@ class Proof:
     reason: ProofReason | None = None
 
 
-def prove(content: str, quote: str, request: str) -> Proof:
+def prove(content: str, quote: str, request: str) -> ClauseProof:
     """Compare a candidate with the clause around its quote in the user's own words."""
     own = vouched_for(content, request)
     place = _place_of(quote, own)
     if place is None:
-        return Proof(level=ProofLevel.NONE, reason=ProofReason.QUOTE_NOT_FOUND)
+        return ClauseProof(level=ProofLevel.NONE, reason=ProofReason.QUOTE_NOT_FOUND)
     start, end = clause_around(own, *place)
     clause = own[start:end].strip()
     if is_said_by_user(content, request):
-        return Proof(level=ProofLevel.VERIFIED, clause=clause)
+        return ClauseProof(level=ProofLevel.VERIFIED, clause=clause)
     level, reason = ProofLevel.NONE, _compared(content, own[start:end])
     if is_introduced(own, start) or not _is_asserted(clause, own):
         reason = ProofReason.CLAUSE_IN_DOUBT
@@ -103,7 +103,7 @@ def prove(content: str, quote: str, request: str) -> Proof:
         level = ProofLevel.VERIFIED
     elif reason is ProofReason.WORDS_LEFT_OUT:
         level = ProofLevel.WEAK
-    return Proof(level=level, clause=clause, reason=reason)
+    return ClauseProof(level=level, clause=clause, reason=reason)
 
 
 def proven_words(content: str, quote: str | None, request: str) -> str:

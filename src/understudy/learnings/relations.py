@@ -26,7 +26,7 @@ HAN_PER_WORD: Final = 2
 _DIGITS: Final = re.compile(r"[\d.,:/-]+")
 
 
-class Relation(StrEnum):
+class StatementRelation(StrEnum):
     """How two statements relate."""
 
     SAME = auto()
@@ -34,14 +34,18 @@ class Relation(StrEnum):
     UNRELATED = auto()
 
 
-def relation(one: str, other: str) -> Relation:
+def relation(one: str, other: str) -> StatementRelation:
     """Whether two statements say the same, contradict each other, or go together."""
     first, second = frame_of(one), frame_of(other)
     if first is None or second is None:
-        return Relation.SAME if plain_key(one) == plain_key(other) else Relation.UNRELATED
+        return (
+            StatementRelation.SAME
+            if plain_key(one) == plain_key(other)
+            else StatementRelation.UNRELATED
+        )
     if first.semantic == second.semantic:
-        return Relation.SAME
-    return Relation.CONFLICT if _conflict(first, second) else Relation.UNRELATED
+        return StatementRelation.SAME
+    return StatementRelation.CONFLICT if _conflict(first, second) else StatementRelation.UNRELATED
 
 
 def _conflict(one: Frame, other: Frame) -> bool:

@@ -4,11 +4,10 @@ import asyncio
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from understudy.core.errors import Unavailable, coded_error
-from understudy.providers.base import AssistantMessage, ModelReply, ModelRequest, UserMessage
+from understudy.providers.base import ModelReply, ModelRequest, UserMessage
 from understudy.providers.registry import Routes
 
 if TYPE_CHECKING:
@@ -21,8 +20,7 @@ MAX_ANSWER_CHARS: Final = 64 * 1024
 MAX_DEPTH: Final = 8
 # More than any of our questions needs; a small model that repeats itself is stopped.
 MAX_ANSWER_TOKENS: Final = 4_096
-# How much of an unusable answer is shown to the model again.
-MAX_REPEATED_CHARS: Final = 2_000
+UNUSABLE: Final = "model_answer_unusable"
 # The most opening braces tried: text around an answer may contain some.
 MAX_STARTS: Final = 64
 
@@ -64,7 +62,7 @@ class StructuredModel:
     ) -> Mapping[str, Any]:
         """The JSON object that the model returns for a payload.
 
-        An answer that cannot be read, or that `check` refuses, is sent back once with the reason.
+        An answer that cannot be read, or that `check` refuses, is asked for once more, with the reason.
         Raises `Unavailable` (`model_timeout`, `model_answer_unusable`) or the provider's error.
         """
         # Before the timeout starts: a slow database is not the model's fault.
@@ -73,11 +71,13 @@ class StructuredModel:
         async with self._places:
             try:
                 async with asyncio.timeout(timeout_ms / 1000):
-                    reply = await self._complete(chosen, request)
                     try:
-                        return _checked(reply, check)
+                        return _checked(await self._complete(chosen, request), check)
                     except Unavailable as problem:
-                        again = _with_problem(request, reply, problem)
+                        if problem.code != UNUSABLE:
+                            raise
+                        told = {**payload, "problem_of_last_answer": problem.detail}
+                    again = self._request(chosen, system, told, generation or {}, schema)
                     return _checked(await self._complete(chosen, again), check)
             except TimeoutError:
                 raise coded_error("providers/model_timeout", timeout_ms=timeout_ms) from None
@@ -130,15 +130,6 @@ def _checked(reply: ModelReply, check: Callable[[Mapping[str, Any]], None]) -> M
     answer = read_object(reply.text)
     check(answer)
     return answer
-
-
-def _with_problem(request: ModelRequest, reply: ModelReply, problem: Unavailable) -> ModelRequest:
-    """The request once more, with the unusable answer and what is wrong with it."""
-    said = AssistantMessage(text=reply.text[:MAX_REPEATED_CHARS])
-    asked = UserMessage(
-        text=f"{problem.detail} Answer again with one JSON object and nothing else."
-    )
-    return replace(request, messages=(*request.messages, said, asked))
 
 
 def _unheard(_: str | None) -> None:

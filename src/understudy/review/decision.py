@@ -22,7 +22,7 @@ from understudy.learnings.model import (
     Tier,
     Verification,
 )
-from understudy.learnings.proof import Proof, ProofLevel
+from understudy.learnings.proof import ClauseProof, ProofLevel
 from understudy.learnings.publication import PublishChanges, publish
 from understudy.review.evaluate import Evaluation
 from understudy.review.judge import Judgement
@@ -142,7 +142,9 @@ def after_verification(
     return _verified(decision, f"verified by the {support.where} of {support.run_id}")
 
 
-def _after_weak_proof(decision: ReviewDecision, support: Support, proof: Proof) -> ReviewDecision:
+def _after_weak_proof(
+    decision: ReviewDecision, support: Support, proof: ClauseProof
+) -> ReviewDecision:
     """Verified where the judge says that the clause means the statement; else a person decides."""
     if decision.judge is not None and decision.judge.supported:
         return _verified(decision, f"the judge says that the clause of {support.run_id} means this")

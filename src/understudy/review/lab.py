@@ -13,7 +13,7 @@ from understudy.learnings.conflicts import conflict_with, duplicate_of
 from understudy.learnings.guard import SecretGuard
 from understudy.learnings.model import Applies, Candidate, CapturePath, Kind, Origin
 from understudy.learnings.proposal import NewCandidate, make_candidate
-from understudy.learnings.relations import Relation, relation
+from understudy.learnings.relations import StatementRelation, relation
 from understudy.redaction.scrub import scrub_counted
 from understudy.review.dry_run import CandidateOutlook, outlook
 from understudy.review.evaluate import evaluate
@@ -76,7 +76,7 @@ class LabStatement:
     duplicate_of: Annotated[str | None, OMIT] = None
     conflicts_with: Annotated[str | None, OMIT] = None
     # How it relates to the second text.
-    relation: Annotated[Relation | None, OMIT] = None
+    relation: Annotated[StatementRelation | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

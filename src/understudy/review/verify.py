@@ -12,7 +12,7 @@ from understudy.core.dataclass import dataclass
 from understudy.core.errors import Conflict, DamagedRecord, NotFound
 from understudy.learnings.assertion import asserts_exactly, is_said_by_user
 from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Origin
-from understudy.learnings.proof import Proof, ProofLevel, ProofReason, prove
+from understudy.learnings.proof import ClauseProof, ProofLevel, ProofReason, prove
 from understudy.learnings.quotations import own_words
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemory, doubt
@@ -41,7 +41,7 @@ class Support:
     # Whether the run goes on, so that its request is not stored yet.
     is_awaited: bool = False
     # How far the clause around the candidate's quote proves it; None without a quote.
-    proof: Proof | None = None
+    proof: ClauseProof | None = None
     # The request that was read; empty for an artifact.
     request: str = field(default="", compare=False, repr=False)
 
@@ -93,7 +93,7 @@ def support_for(unit: "Unit", candidate: Candidate, *, now_ms: int) -> Support |
     return failed
 
 
-def is_proven(content: str, proof: Proof | None, request: str) -> bool:
+def is_proven(content: str, proof: ClauseProof | None, request: str) -> bool:
     """Whether the request proves a statement: by its quote, or without one by its own words."""
     if proof is None:
         return is_said_by_user(content, request)

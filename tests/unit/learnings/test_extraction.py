@@ -157,13 +157,15 @@ async def test_a_denial_repeats_no_labelled_statement(routes: Routes, fake: Fake
     assert [it.content for it in found] == ["We use Kafka", "We do not use Kafka"]
 
 
-async def test_an_answer_that_cannot_be_used_is_sent_back_once_with_the_reason(
+async def test_an_answer_that_cannot_be_used_is_asked_for_once_more_with_the_reason(
     routes: Routes, fake: FakeModel
 ) -> None:
     fake.queue(json.dumps({"candidates": "Helix"}), json.dumps({"candidates": [HELIX]}))
     assert [it.content for it in await extract(routes)] == [HELIX["content"]]
     _, again = fake.requests
-    assert "`candidates` is no list" in again.last_user
+    asked = json.loads(again.last_user)
+    assert "`candidates` is no list" in asked["problem_of_last_answer"]
+    assert asked["request"] == "I always edit in Helix."
 
 
 async def test_a_second_answer_that_cannot_be_used_fails(routes: Routes, fake: FakeModel) -> None:

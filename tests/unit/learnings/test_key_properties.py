@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from understudy.learnings.keys import key_of
-from understudy.learnings.relations import Relation, relation
+from understudy.learnings.relations import StatementRelation, relation
 
 WORDS = st.sampled_from(
     [
@@ -151,5 +151,5 @@ def _joined(parts: list[str], joints: list[str]) -> list[str]:
 @given(CLAUSES, CLAUSES)
 def test_any_order_of_words_has_a_key_and_relates_both_ways_alike(one: str, other: str) -> None:
     assert key_of(one).semantic
-    assert relation(one, one) is Relation.SAME
+    assert relation(one, one) is StatementRelation.SAME
     assert relation(one, other) is relation(other, one)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.learnings.proof import ProofLevel, ProofReason, proven_words, prove
+from understudy.learnings.proof import ProofLevel, ProofReason, prove, proven_words
 
 VERIFIED, WEAK, NONE = ProofLevel
 REQUEST = (

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.tables import every_row
 from understudy.learnings.keys import key_of
-from understudy.learnings.relations import Relation, relation
+from understudy.learnings.relations import StatementRelation, relation
 
 SAME = (
     ("Dự án được gọi là Atlas.", "Dự án tên là Atlas."),
@@ -520,12 +520,12 @@ UNRELATED = (
 @every_row(
     ("one", "other", "wanted"),
     [
-        *((*pair, Relation.SAME) for pair in SAME),
-        *((*pair, Relation.CONFLICT) for pair in CONFLICT),
-        *((*pair, Relation.UNRELATED) for pair in UNRELATED),
+        *((*pair, StatementRelation.SAME) for pair in SAME),
+        *((*pair, StatementRelation.CONFLICT) for pair in CONFLICT),
+        *((*pair, StatementRelation.UNRELATED) for pair in UNRELATED),
     ],
 )
-def test_statements_relate(one: str, other: str, wanted: Relation) -> None:
+def test_statements_relate(one: str, other: str, wanted: StatementRelation) -> None:
     assert relation(one, other) is wanted is relation(other, one)
 
 

@@ -1,7 +1,7 @@
 """Wordings of one thing: actions by noun and verb, names of the speaker, choices, somebody or other."""
 
 from tests.support.tables import every_row
-from understudy.learnings.relations import Relation, relation
+from understudy.learnings.relations import StatementRelation, relation
 
 SAME = (
     ("We test with pytest", "We use pytest for testing"),
@@ -189,10 +189,10 @@ UNRELATED = (
 @every_row(
     ("one", "other", "wanted"),
     [
-        *((*pair, Relation.SAME) for pair in SAME),
-        *((*pair, Relation.CONFLICT) for pair in CONFLICT),
-        *((*pair, Relation.UNRELATED) for pair in UNRELATED),
+        *((*pair, StatementRelation.SAME) for pair in SAME),
+        *((*pair, StatementRelation.CONFLICT) for pair in CONFLICT),
+        *((*pair, StatementRelation.UNRELATED) for pair in UNRELATED),
     ],
 )
-def test_wordings_relate(one: str, other: str, wanted: Relation) -> None:
+def test_wordings_relate(one: str, other: str, wanted: StatementRelation) -> None:
     assert relation(one, other) is wanted is relation(other, one)
