@@ -99,7 +99,7 @@ class _Named:
 def is_about_secrets(word: str) -> bool:
     """Whether a word describes a secret rather than being one."""
     plain = word.lower()
-    return plain in _OWN_WORDS.set("about_secrets") or (
+    return plain in WORDS.set("about_secrets") or (
         len(plain) <= _LONGEST_WORD and _ABOUT_ENDINGS.fullmatch(plain) is not None
     )
 

@@ -70,6 +70,7 @@ _LINE_CUT: Final = re.compile(r"[,;&](?=[A-Za-z][A-Za-z _]{2,30}=)|\\[nrt\"']")
 _REST: Final = re.compile(r"[!#-%(*+\--:=?-\[^_a-z{~]+")
 _NEXT_NAME: Final = re.compile(r" {0,2}=[ \t]")
 _NESTED: Final = re.compile(r"[?&]?([A-Za-z_][\w.-]{1,40})[=:]")
+CLOSING_QUOTES: Final = {"“": "”", "\u2018": "’", "«": "»", "「": "」", "『": "』"}
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 
 
@@ -116,7 +117,8 @@ def tie_behind(text: str, start: int, end: int) -> Tie | None:
         return None
     at = _first_opening(text, first, separator.end())
     quote = _QUOTED.search(text, max(first, at - 6), at) if text[at - 1] in "\"'`" else None
-    return Tie(text=text[first:at], at=at, closing=quote[0] if quote else "")
+    closing = quote[0] if quote else CLOSING_QUOTES.get(text[at - 1], "")
+    return Tie(text=text[first:at], at=at, closing=closing)
 
 
 def _first_opening(text: str, start: int, end: int) -> int:

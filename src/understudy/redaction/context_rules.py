@@ -8,11 +8,19 @@ cue, the more random the value must look.
 import re
 import string
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from understudy.patterns.linear import Span
 from understudy.patterns.search import PatternMatch
-from understudy.redaction.assignments import FIRST_LOOK, Tie, read_value, tie_behind, to_end
+from understudy.redaction.assignments import (
+    CLOSING_QUOTES,
+    FIRST_LOOK,
+    Tie,
+    read_value,
+    tie_behind,
+    to_end,
+)
 from understudy.redaction.cues import Cue, cue_at
 from understudy.redaction.opaque import WORDS, is_jumble, looks_random
 from understudy.redaction.values import is_assigned_secret, is_mixed, is_opaque, is_said_password
@@ -24,13 +32,43 @@ _BEFORE: Final = 48
 _SETS: Final = re.compile(
     r"(?:\bENV|\bsetx?(?: -\w+)?|\bSetEnv|\bsecrets? set|\bconfig set|\bputenv)\s+\Z"
 )
-# The purpose of a password between the cue and the separator; in some languages after a
-# preposition.
-_PURPOSE: Final = re.compile(r"(?:[ \t]+[^\W_][\w'’/-]{0,23}){1,6}")
-_FOR: Final = re.compile(r"(?i)[ \t]+(?:for|of|to|on|at|für|von|zum?r?|op|voor|till?|för)\b")
-_PURPOSE_TIE: Final = re.compile(
-    r"(?i)[ \t]*[:=\uff1a][ \t]*|[ \t]+(?:là|la|bằng|is|was|ist|lautet|est|es|é|è|adalah|это)[ \t]+"
+# Words between the name of a secret and what says it, as in `pw for the nas is …`.
+_PURPOSE: Final = re.compile(
+    r"(?:,?[ \t]+[^\W_][\w'’/.-]{0,23}){0,8},?|(?:[\u4e00-\u9fff\uff0c]|, ?){1,12}"
 )
+# A word that begins a purpose. After another word the name is part of a longer one: `password manager`.
+_FOR: Final = re.compile(
+    r"(?i),?[ \t]+(?:for|4|of|to|on|at|in|from|that|which|i|we|u|you|they|he|she|it|used|was|is|has|had|hasn['’]?t"
+    r"|für|von|zum?r?|op|voor|till?|för|của|cho|để|wifi)\b|[\u4e00-\u9fff]"
+)
+_PURPOSE_TIE: Final = re.compile(
+    r"(?i)(?:[ \t]*[:=\uff1a][ \t]*"
+    r"|[ \t]+(?:là|la|bằng|thành|is|was|to(?: be)?|still|reads?|ist|lautet|est|es|é|è|adalah|это)[ \t]+"
+    r"|[是为為成][ \t]*)(?:(?:now|still|also|actually)[ \t]+)?([\"'`“「])?"
+)
+# What follows a name that is not part of a longer one, as in `the password policy`.
+_NO_MORE: Final = re.compile(
+    r"\W{0,3}(?:\Z|\n|(?<=[.,;!?)])\s|\s(?:and|when|till|until|pour|für)\b)"
+)
+_CHANGE: Final = re.compile(r"(?i)\b(?:change|set|reset|update|rotate|switche?)")
+# What announces a value right behind the name of a password: a user name, or `with`.
+_LOGIN: Final = re.compile(
+    r"(?i)(?:\b(?:with|using|w/)\s(?:the\s|this\s)?|\b(?:user(?:name)?|login|log in|acc(?:ount)?|tk|tài khoản)\b[^\n]{1,32}"
+    r"|(?:账[号户]|用户名?)[^\n]{1,32}|\s/\s?)\Z"
+)
+_VALUE: Final = r"[\"'`“]?([!#-&(-~]{5,64}?)[\"'`”]?[.,;]?"
+_NEXT: Final = re.compile(rf"[ \t]{_VALUE}(?=\s|\Z)")
+# `use … as the vpn password`, `dùng … làm mật khẩu`, `用…作为密码`
+_AS: Final = re.compile(
+    rf"(?i)(?<!\S){_VALUE}(?:\s(?:as|was|is|for|làm|là)\s(?:(?:my|the|our|your|ur|his|her|their|a)\s)?(?:[\w-]{{1,20}}\s){{0,3}}"
+    r"|\s?(?:作为|当|做)[\u4e00-\u9fff]{0,6})\Z"
+)
+# `… was rotated. The new one is …`
+_IT: Final = re.compile(
+    rf"(?i)[^\n]{{0,80}}?\b(?:it|this|that|(?:new|current|temp(?:orary)?)\sone)(?:['’]s|\s(?:is|was)|\s?[:=])\s(?:now\s)?{_VALUE}(?=\s|\Z)"
+)
+# The password in a URL is found by a rule for URLs, which keeps the host.
+_USER_INFO: Final = re.compile(r"[^\s/@:]*:[^\s/@]+@")
 _GLUED: Final = re.compile(r"(?:(?!%[0-9A-Fa-f]{2})[!#$%^*?@]+[A-Za-z0-9+/_.~=-]+)+")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9+/_.~=-]{10,}")
 _TOKEN_CHARACTERS: Final = string.ascii_letters + string.digits + "+/_.~=-"
@@ -57,11 +95,11 @@ def named_values(match: PatternMatch) -> Iterator[Span]:
     start, end = match.span()
     is_inside = match.taken[0] <= start < match.taken[1]
     cue = None if is_inside else cue_at(text, start, end)
-    if cue is None:
+    if cue is None or (text.startswith("://", start - 3) and _USER_INFO.match(text, start)):
         return
     found = _assigned(text, start, end, cue)
     if found is None:
-        found = _assigned_further(text, start, end, cue)
+        found = _assigned_further(text, start, end, cue) or _beside(text, start, end, cue)
     if found:
         yield found
     elif found is None:
@@ -101,21 +139,44 @@ def _assigned(text: str, start: int, end: int, cue: Cue) -> Span | tuple[()] | N
 
 
 def _assigned_further(text: str, start: int, end: int, cue: Cue) -> Span | None:
-    """The password after its cue with a purpose in between, as in `mật khẩu wifi là …`."""
+    """The secret after its cue with a purpose in between, as in `mật khẩu wifi là …`."""
     is_head = cue.name.casefold() in WORDS.set("passwords_head_first")
-    if not cue.is_password or not (is_head or _FOR.match(text, end, end + 12)):
+    if not (cue.is_password or cue.grade == 2) or not (is_head or _FOR.match(text, end, end + 12)):
         return None
     for found in _PURPOSE_TIE.finditer(text, end, end + _REACH):
         if not _PURPOSE.fullmatch(text, end, found.start()):
             continue
-        tie = Tie(text=found[0], at=found.end())
-        span = read_value(text, start, tie, cue)
-        if span is None or _is_called(text, *span):
+        if found[0].strip() == "to" and not _CHANGE.search(text, max(0, start - _BEFORE), end):
             continue
-        value = text[span[0] : span[1]]
-        if is_assigned_secret(value, cue, firmly=False, quoted=False, called=False):
-            return to_end(text, *span)
+        closing = CLOSING_QUOTES.get(found[1], found[1]) if found[1] else ""
+        tie = Tie(text=found[0], at=found.end(), closing=closing)
+        span = read_value(text, start, tie, cue)
+        if (
+            span
+            and not _is_called(text, *span)
+            and _is_said(text, *span, cue, quoted=bool(closing))
+        ):
+            return to_end(text, *span, closing)
     return None
+
+
+def _beside(text: str, start: int, end: int, cue: Cue) -> Span | None:
+    """The password right behind its cue, before it, or in the next sentence about it."""
+    if not cue.is_password:
+        return None
+    low = max(0, start - _REACH)
+    found = _NEXT.match(text, end, end + _REACH) if _LOGIN.search(text, low, start) else None
+    if found is None and (_FOR.match(text, end, end + 12) or _NO_MORE.match(text, end)):
+        found = _AS.search(text, low, start) or _IT.match(text, end, end + 2 * _REACH)
+    if found is None or _is_called(text, *found.span(1)):
+        return None
+    return found.span(1) if _is_said(text, *found.span(1), cue) else None
+
+
+def _is_said(text: str, start: int, end: int, cue: Cue, *, quoted: bool = False) -> bool:
+    """Whether a sentence says this value as the secret: every name of a password is as good."""
+    sure = replace(cue, grade=2) if cue.is_password else cue
+    return is_assigned_secret(text[start:end], sure, firmly=False, quoted=quoted, called=False)
 
 
 def _is_called(text: str, start: int, end: int) -> bool:

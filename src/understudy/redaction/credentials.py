@@ -45,6 +45,9 @@ _LOOSE: Final = re.compile(
 _LAST: Final = re.compile(rf"{GAP}{{0,16}}((?!--){BODY}{{1,76}})")
 _FIRST_END: Final = re.compile(r"[^\S\n]*(?:[\n\"'`<\\…]|\.\.\.|\Z)")
 _HAS_BODY: Final = re.compile(r"[A-Za-z0-9+/=_-]{12}")
+_COUNTED: Final = re.compile(
+    r"(?i)[-./:,%]\d|\s?(?:digits?|char\w*|letters?|lines?|times|min\w*|s(?:ec\w*)?\b|giây|phút|ký|lần|số|[位年次元个分秒天字条行月]|[a-z]?V\b)"
+)
 _FIGURES: Final = re.compile(r"\d+")
 
 
@@ -95,6 +98,13 @@ def spaced_secret(match: PatternMatch) -> Iterable[Span]:
     for name, (start, end) in _groups(match):
         parts = match.string[start:end].lower().split()
         if name == "seed" or not WORDS.set("sentence_words") & set(parts):
+            yield start, end
+
+
+def codes(match: PatternMatch) -> Iterator[Span]:
+    """The digits of a code or a PIN; with a unit behind them they count something."""
+    for _, (start, end) in _groups(match):
+        if not _COUNTED.match(match.string, end):
             yield start, end
 
 

@@ -45,8 +45,7 @@ def _word_before(text: str, start: int) -> str:
 @lru_cache(maxsize=4096)
 def _cue(previous: str, name: str) -> Cue | None:
     plain = name.lower()
-    if plain == "mk":
-        # Vietnamese chat abbreviation of "password".
+    if plain in WORDS.set("password_short"):
         return Cue(name=name, grade=2, is_password=True)
     abroad = next((word for word in _cues_abroad() if plain.endswith(word)), None)
     if abroad:

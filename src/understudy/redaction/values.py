@@ -1,6 +1,7 @@
 """Judges a value next to a cue: the weaker the cue, the more random the value must look."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -18,7 +19,7 @@ from understudy.redaction.opaque import (
 
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w.-]+(?::\S*)?|[\w./-]+@v?[\d.]+")
 _COMPOUND: Final = re.compile(
-    r"[A-Za-z]+\d{0,3}(?:[-_/][A-Za-z]+\d{0,3})+|(?i:sha|md|base|aes|rsa|utf|ed|hs|rs|es|argon|v)-?\d+\w{0,3}"
+    r"[A-Za-z]+\d{0,3}(?:[-_/][A-Za-z]+\d{0,3})*[-_/][A-Za-z]+\d?|(?i:sha|md|base|aes|rsa|utf|ed|hs|rs|es|argon|v)-?\d+\w{0,3}"
 )
 # A reference number, as in `user#12345`.
 _REFERENCE: Final = re.compile(r"[A-Za-z_/.-]+[#@+]\d+|\d+[%$+]?-?\w*")
@@ -29,6 +30,7 @@ _NO_PASSWORD: Final = re.compile(
 )
 # Digits in place of letters, as in `h0use`.
 _LEET: Final = re.compile(r"[A-Za-z][0-9]{1,2}[A-Za-z]")
+_PHRASE: Final = re.compile(r"\w[\w'’-]*(?:,? [\w'’-]+)+!?")
 _BLANK: Final = re.compile(r"[ \t\n]")
 _KINDS: Final = (re.compile(r"[a-z]"), re.compile(r"[A-Z]"), re.compile(r"[0-9]"))
 
@@ -111,9 +113,22 @@ def _is_phrase(value: str, cue: Cue, *, quoted: bool) -> bool:
         return False
     if len(value) > 80:
         return looks_random(value, least=60)
+    if value[-1] in ".:?…":
+        return False
     if cue.name.isupper() or cue.name.lower().endswith("phrase"):
-        return value[-1] not in ".:?"
-    return looks_random(value, least=6)
+        return True
+    # A label begins with a capital and goes on in small letters.
+    is_label = value[0].isupper() and value[1:].islower() and not any(map(str.isdigit, value))
+    words = re.findall(r"\w+", value.lower())
+    is_telling = len(words) >= (4 if is_label else 2) and is_passphrase(words)
+    return looks_random(value, least=6) or (is_telling and _PHRASE.fullmatch(value) is not None)
+
+
+def is_passphrase(words: Iterable[str]) -> bool:
+    """Whether none of the words belongs to a sentence or to a text about secrets."""
+    return WORDS.set("sentence_words").isdisjoint(words) and WORDS.set("about_secrets").isdisjoint(
+        words
+    )
 
 
 def _is_mostly_random(value: str) -> bool:

@@ -19,6 +19,7 @@ HOSTILE = (
     "+33 6 12 34 56 78 ", "tel 0912345678 ", "%2541", "&#65;", "\\u0041", "=3D", "\u200b", "＝", '"+"',
     "postgres://app:hunter2@db.test/app", "<redacted:a>", "DE89 3704 0044 0532 0130 00", "eyJaaaaaaaa.", "?token=a",
     "authorization: bearer \u200b%41&#65;\\u0041 ", "user,password\n", "kind: Secret\ndata:\n a: b\n", "\\n", "YWJj" * 8 + " ",
+    "pw for a ", "use a1b2c3 as my pw ", "pw was a. it is ", "door code is 1234 ", "密码不是", 'password: "a b ',
     "-----BEGIN PRIVATE KEY-----\nMIIEabcdefghijklmnop\n", "INSERT INTO t (a, password) VALUES ('a', 'b'), ",
 )  # fmt: skip
 
