@@ -79,6 +79,28 @@ def test_an_agent_is_created_changed_and_deleted(console: TestClient) -> None:
     assert console.get("/agents/writer").status_code == 404
 
 
+def test_saving_an_agent_keeps_a_route_that_is_no_longer_configured(daemon: Daemon) -> None:
+    with client_of(daemon) as console:
+        path = make(console, "writer")
+        with daemon.resources.units.write() as unit:
+            made = unit.agents.get("writer")
+            assert made is not None
+            changed = replace(made, route="gone", version=made.version + 1)
+            unit.agents.update(changed, expected_version=made.version)
+
+        page = console.get(path).text
+        chosen = re.findall(r'<option value="([^"]*)" selected>([^<]*)', page)
+        form = {"display_name": "Ada", "max_tool_iterations": "7", "route": "gone", "owner_id": ""}
+        saved = console.post(path, data=form, headers=OURS)
+        other = console.post(path, data={**form, "route": "never"}, headers=OURS)
+        agent = console.get("/v1/agents/writer").json()
+
+    assert ("gone", "gone (not configured)") in chosen
+    assert saved.status_code == 303
+    assert (agent["display_name"], agent["route"]) == ("Ada", "gone")
+    assert other.status_code == 400
+
+
 def test_a_file_that_changed_meanwhile_keeps_both_texts(console: TestClient) -> None:
     path = make(console, "writer")
     form = {"_do": "file", "name": "SOUL.md", "content": "Mine <b>", "version": "1"}

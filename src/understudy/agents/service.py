@@ -105,10 +105,11 @@ class AgentService:
             return unit.agents.page(request)
 
     def update(self, principal: Principal, agent_id: str, fields: AgentFields) -> Agent:
-        """Merge the given fields into the agent."""
-        self._check_route(fields)
+        """Merge the given fields into the agent; a route that it has may be gone from the settings."""
         with self.units.write() as unit:
             stored = require_owned(unit, principal, agent_id)
+            if fields.route != stored.route:
+                self._check_route(fields)
             changed = _with(stored, fields)
             if changed == stored:
                 return stored
