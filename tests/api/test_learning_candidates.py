@@ -29,7 +29,26 @@ def publish(api: TestClient, candidate_id: str, **changes: Any) -> dict[str, Any
 
 
 def learn(api: TestClient, content: str, **changes: Any) -> dict[str, Any]:
-    return publish(api, propose(api, content, **changes))
+    named = {"scope": changes["scope"]} if "scope" in changes else {}
+    return publish(api, propose(api, content, **changes), **named)
+
+
+def test_a_publication_without_a_scope_is_for_the_one_that_is_suggested(api: TestClient) -> None:
+    session = ok(api, "POST", "/v1/sessions", {})["session_id"]
+    here = {"kind": "session", "id": session}
+    said = {"scope": here, "source": {"session_id": session}}
+    close = propose(api, "We close at five", **said)
+    tabs = propose(api, "Use tabs in this session", kind="preference", **said)
+
+    listed = ok(api, "GET", PATH)["items"]
+    [first, second] = ok(api, "GET", "/v1/inbox?kind=candidate")["items"]
+
+    assert [it["suggested_scope"] for it in listed] == [WORKSPACE, here]
+    assert ok(api, "GET", f"{PATH}/{close}")["suggested_scope"] == WORKSPACE
+    assert (first["tags"], second["tags"]) == (["fact", "workspace"], ["preference", "session"])
+    assert publish(api, close)["scope"] == WORKSPACE
+    assert publish(api, tabs)["scope"] == here
+    assert "suggested_scope" not in ok(api, "GET", f"{PATH}/{close}")
 
 
 def pointers(api: TestClient, path: str, wrong: object) -> list[str]:

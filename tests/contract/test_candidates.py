@@ -543,7 +543,7 @@ def test_every_change_is_in_the_audit_with_the_person(plane: LearningHarness) ->
 def test_the_sessions_concerned_are_told_by_ids_alone(plane: LearningHarness) -> None:
     source = LearningSource(session_id="s2", run_id="run_1")
     candidate = plane.propose(ATLAS, scope=SESSION, source=source)
-    learning = plane.publish(candidate).learning
+    learning = plane.publish(candidate, scope=SESSION).learning
     newer = plane.publish(
         plane.propose(BOREALIS, scope=SESSION), supersedes=learning.learning_id
     ).learning

@@ -24,6 +24,7 @@ from understudy.core.clock import DAY_MS
 from understudy.core.errors import UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.core.records import extended, reduced
+from understudy.learnings.bulk import BulkAction, BulkChoice, BulkRequest
 from understudy.learnings.candidates import ReviewItem
 from understudy.learnings.model import (
     Applies,
@@ -57,10 +58,10 @@ def test_reviewers_are_handed_one_after_another(plane: LearningHarness) -> None:
         Reach(scope=WORKSPACE, words="told in every session of this daemon", suggested=True),
     )
     found = plane.candidates.next_for_review()
-    assert found.item == extended(ReviewItem, first, reaches=everywhere)
+    assert found.item == extended(ReviewItem, first, reaches=everywhere, suggested_scope=WORKSPACE)
     assert found.following == 1
     found = plane.candidates.next_for_review(after=first.candidate_id)
-    assert found.item == extended(ReviewItem, second, reaches=everywhere)
+    assert found.item == extended(ReviewItem, second, reaches=everywhere, suggested_scope=WORKSPACE)
     assert found.following == 0
     assert plane.candidates.next_for_review(after=second.candidate_id).item is None
 
@@ -82,30 +83,83 @@ def test_a_reviewer_is_told_whom_each_scope_reaches(plane: LearningHarness) -> N
     ]
 
 
-OFFERED: list[tuple[dict[str, Any], str]] = [
-    ({"kind": Kind.FACT}, "session:s9"),
-    ({"kind": Kind.PREFERENCE}, "persona:helper"),
-    ({"kind": Kind.DECISION, "applies": Applies.ALWAYS}, "persona:helper"),
-    ({"kind": Kind.PREFERENCE, "scope": session_scope("s8")}, "workspace:default"),
-    ({"kind": Kind.PREFERENCE, "derived_from_untrusted": True}, "session:s9"),
-    ({"kind": Kind.PREFERENCE, "sensitivity": Sensitivity.SENSITIVE}, "session:s9"),
-    ({"kind": Kind.PREFERENCE, "scope": WORKSPACE}, "workspace:default"),
+SAID_HERE = {"source": LearningSource(session_id="s9")}
+FACT = {"kind": Kind.FACT}
+OFFERED: list[tuple[str, dict[str, Any], str]] = [
+    ("I like tabs", {"kind": Kind.PREFERENCE}, "workspace:default"),
+    ("I like tabs", {"kind": Kind.DECISION, "applies": Applies.ALWAYS}, "workspace:default"),
+    ("We close at five", FACT | SAID_HERE, "workspace:default"),
+    ("We close at five", {"kind": Kind.DECISION} | SAID_HERE, "workspace:default"),
+    # Who proposes it over the API names the session, unless it was said there.
+    ("We close at five", FACT, "session:s9"),
+    # The statement names the session or a project of it.
+    ("Use tabs in this session", {"kind": Kind.PREFERENCE}, "session:s9"),
+    ("本会话请用制表符", {"kind": Kind.PREFERENCE}, "session:s9"),
+    ("Sessions end at five", FACT | SAID_HERE, "workspace:default"),
+    ("This project uses tabs", FACT | SAID_HERE, "project:garden"),
+    ("The Old Garden uses tabs", FACT | SAID_HERE, "project:garden"),
+    ("The Old Gardener uses tabs", FACT | SAID_HERE, "workspace:default"),
+    # What nobody said, or what no prompt is given, stays where it is.
+    ("I like tabs", {"kind": Kind.PREFERENCE, "derived_from_untrusted": True}, "session:s9"),
+    ("I like", {"kind": Kind.PREFERENCE, "sensitivity": Sensitivity.SENSITIVE}, "session:s9"),
+    ("First tabs, then spaces", {"kind": Kind.PROCEDURE} | SAID_HERE, "session:s9"),
+    ("I like tabs", {"kind": Kind.PREFERENCE, "scope": WORKSPACE}, "workspace:default"),
 ]
 
 
-@pytest.mark.parametrize(("fields", "offered"), OFFERED)
-def test_a_wish_is_offered_for_sessions_that_somebody_returns_to(
-    plane: LearningHarness, fields: dict[str, Any], offered: str
+@pytest.mark.parametrize(("content", "fields", "offered"), OFFERED)
+def test_what_a_user_states_is_suggested_and_published_for_later_sessions(
+    plane: LearningHarness, content: str, fields: dict[str, Any], offered: str
 ) -> None:
     with plane.units.write() as unit:
-        unit.sessions.add(make_session("s8"))
         unit.sessions.add(make_session("s9", **bound(make_persona("helper"))))
-    candidate = plane.propose("I like tabs", **({"scope": session_scope("s9")} | fields))
+        unit.projects.add(
+            make_project("garden", display_name="Old Garden", members=(make_member("s9"),))
+        )
+    candidate = plane.propose(content, **({"scope": session_scope("s9")} | fields))
 
-    reaches = plane.candidates.item(candidate.candidate_id).reaches
+    item = plane.candidates.item(candidate.candidate_id)
+    [listed] = plane.candidates.page(PageRequest()).items
+    bulk = BulkRequest(
+        action=BulkAction.PUBLISH,
+        candidates=(BulkChoice(candidate_id=candidate.candidate_id),),
+        dry_run=True,
+    )
+    [preview] = plane.bulk.decide(ALICE, bulk).items
 
-    assert [it.scope.key for it in reaches if it.suggested] == [offered]
-    assert plane.publish(candidate).learning.scope == candidate.scope
+    assert [it.scope.key for it in item.reaches if it.suggested] == [offered]
+    assert [it and it.key for it in (item.suggested_scope, listed.suggested_scope)] == [offered] * 2
+    assert preview.reach is not None
+    assert preview.reach.scope.key == offered
+    assert plane.publish(candidate).learning.scope.key == offered
+    [decided] = plane.candidates.page(PageRequest()).items
+    assert decided.suggested_scope is None
+
+
+def test_a_scope_that_is_named_is_published_for(plane: LearningHarness) -> None:
+    with plane.units.write() as unit:
+        unit.sessions.add(make_session("s9"))
+    here = session_scope("s9")
+    candidate = plane.propose("I like tabs", kind=Kind.PREFERENCE, scope=here)
+
+    assert plane.publish(candidate, scope=here).learning.scope == here
+
+
+def test_what_is_in_the_way_of_a_publication_for_the_suggested_scope_is_shown(
+    plane: LearningHarness,
+) -> None:
+    with plane.units.write() as unit:
+        unit.sessions.add(make_session("s9"))
+    known = plane.publish(plane.propose("The door is green")).learning
+    said = LearningSource(session_id="s9")
+    candidate = plane.propose("The door is red", scope=session_scope("s9"), source=said)
+
+    item = plane.candidates.item(candidate.candidate_id)
+    assert item.conflicts_with == reduced(RelatedLearning, known)
+    with pytest.raises(UnderstudyError, match="something else"):
+        plane.publish(candidate)
+    replaced = plane.publish(candidate, supersedes=known.learning_id).learning
+    assert (replaced.scope, replaced.supersedes) == (WORKSPACE, known.learning_id)
 
 
 @pytest.mark.parametrize(

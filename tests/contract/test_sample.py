@@ -72,7 +72,7 @@ async def _look_around(call: Caller) -> None:
         await call("learning_candidates.get", candidate_id=it["candidate_id"]) for it in waiting
     ]
     assert {it["kind"] for it in details} == {"fact", "preference", "decision", "procedure"}
-    assert any(it["contradicts"] for it in details)
+    assert any("conflicts_with" in it for it in details)
     assert any(it["derived_from_untrusted"] for it in details)
     assert any(it["sensitivity"] == "sensitive" for it in details)
     assert any(it["applies"] == "always" for it in details)

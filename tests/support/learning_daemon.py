@@ -108,8 +108,10 @@ class LearningDaemon:
     def learn(
         self, content: str, *, publish: Mapping[str, Any] | None = None, **fields: Any
     ) -> Any:
-        """A candidate, published at once."""
-        return self.publish(self.propose(content, **fields)["candidate_id"], **(publish or {}))
+        """A candidate, published at once for the scope that it was proposed for."""
+        named = {"scope": fields["scope"]} if "scope" in fields else {}
+        candidate = self.propose(content, **fields)
+        return self.publish(candidate["candidate_id"], **{**named, **(publish or {})})
 
     def supersede(self, learning_id: str, content: str, **fields: Any) -> Any:
         """What takes the place of a learning."""

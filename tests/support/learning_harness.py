@@ -56,8 +56,9 @@ class LearningHarness:
         return self.candidates.publish(ALICE, candidate.candidate_id, PublishChanges(**wanted))
 
     def learn(self, content: str, **fields: Any) -> Learning:
-        """Propose and publish."""
-        return self.publish(self.propose(content, **fields)).learning
+        """Propose, and publish for the scope that it was proposed for."""
+        candidate = self.propose(content, **fields)
+        return self.publish(candidate, scope=candidate.scope).learning
 
     def supersede(self, learning: Learning, content: str, **fields: Any) -> Published:
         """Replace a learning as Alice does."""

@@ -29,7 +29,7 @@ CANDIDATE_COLUMNS: Final[screen.Layout] = {
     "candidate": "candidate_id",
     "state": lambda each: "snoozed" if is_snoozed(each) else each.state,
     "kind": "kind",
-    "scope": lambda each: scope_words(each.scope),
+    "scope": lambda each: scope_words(each.suggested_scope or each.scope),
     "made": "created_at_ms",
     "automation": lambda each: each.automation_review.action if each.automation_review else None,
     "content": lambda each: listed(each.content),
@@ -65,17 +65,20 @@ def candidate_pairs(view: "Candidate") -> Pairs:
 def item_pairs(view: "ReviewItem") -> Pairs:
     """A candidate with everything relevant to its decision."""
     return [
-        *_what(view, reach=reach_line(view)),
+        *_what(view, reach=reach_lines(view)),
         *_came(view, quotes=view.quotes),
         *_review(view.automation_review),
         *_around(view),
     ]
 
 
-def reach_line(view: "ReviewItem") -> str:
-    """The sessions that would have it injected if it were published as it is."""
-    own = next((it for it in view.reaches if it.scope == view.scope), None)
-    return scope_words(view.scope) if own is None else reached(own)
+def reach_lines(view: "ReviewItem") -> str:
+    """The scopes that it can be published for, by number; `>` marks the chosen or suggested one."""
+    if len(view.reaches) < 2:
+        return "".join(map(reached, view.reaches)) or scope_words(view.scope)
+    marks = (">" if it.scope == view.suggested_scope else " " for it in view.reaches)
+    numbered = enumerate(zip(marks, view.reaches, strict=True), start=1)
+    return "\n".join(f"{mark} {number}  {reached(it)}" for number, (mark, it) in numbered)
 
 
 def reached(reach: "Reach") -> str:

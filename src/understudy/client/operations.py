@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from understudy.evolution.record import EvolutionEntry
     from understudy.inbox.service import InboxPage
     from understudy.learnings.bulk import BulkResult
-    from understudy.learnings.candidates import NextReviewItem, ReviewItem
+    from understudy.learnings.candidates import ListedCandidate, NextReviewItem, ReviewItem
     from understudy.learnings.lineage import Lineage
     from understudy.learnings.model import Candidate, Learning
     from understudy.learnings.publication import PublishedLearning
@@ -199,7 +199,7 @@ ANSWERS: Final = {
     "understudy.evolution.record": "EvolutionEntry",
     "understudy.inbox.service": "InboxPage",
     "understudy.learnings.bulk": "BulkResult",
-    "understudy.learnings.candidates": "NextReviewItem ReviewItem",
+    "understudy.learnings.candidates": "ListedCandidate NextReviewItem ReviewItem",
     "understudy.learnings.lineage": "Lineage",
     "understudy.learnings.model": "Candidate Learning",
     "understudy.learnings.publication": "PublishedLearning",
@@ -615,7 +615,7 @@ class CandidatesCalls(Group[S]):
         applies: str | None = None,
         state: str | None = None,
         **page: Unpack[Paging],
-    ) -> Page[Candidate]:
+    ) -> Page[ListedCandidate]:
         """Candidates, oldest first; one that was not decided in its time is no longer there."""
 
     list = every(page)

@@ -15,12 +15,14 @@ from understudy.core.text import preview
 from understudy.evolution.proposals import FileProposal
 from understudy.inbox.second_approvals import current_count, current_page
 from understudy.learnings.model import Candidate, CandidateState, Sensitivity
+from understudy.learnings.reach import suggested_scope
 from understudy.rollout.guards import actions_of as rollout_actions
 from understudy.rollout.model import Rollout
 from understudy.rollout.service import RolloutService, WaitingStep
 from understudy.runs.expiry import expire_due
 from understudy.runs.requests import PersonRequest, RequestKind, actions_of
 from understudy.runtime.two_people import SecondApproval, person_of
+from understudy.sessions.learning_scopes import ScopeKind
 from understudy.skills.model import SkillDraft, SkillVersion
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class InboxItem:
     run_id: Omitted[str] = None
     agent_id: Omitted[str] = None
     created_at_ms: int
-    # Labels such as the kind and scope of a candidate.
+    # Labels such as the kind of a candidate and the scope that is suggested for it.
     tags: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
     # The version of a candidate, to be sent with the decision; for a draft its number.
     version: Omitted[int] = None
@@ -112,7 +114,9 @@ class InboxService:
                 count=lambda: unit.candidates.queue_length(now_ms=now),
                 page=lambda request: _each(
                     unit.candidates.queue(request, now_ms=now),
-                    lambda it: _candidate(it, may_decide=may_decide),
+                    lambda it: _candidate(
+                        it, suggested_scope(unit, it).kind, may_decide=may_decide
+                    ),
                 ),
             ),
         }
@@ -168,7 +172,7 @@ def _each(page: Page[Any], show: Callable[[Any], InboxItem]) -> Page[InboxItem]:
     return Page(items=tuple(map(show, page.items)), next_cursor=page.next_cursor)
 
 
-def _candidate(candidate: Candidate, *, may_decide: bool) -> InboxItem:
+def _candidate(candidate: Candidate, scope: ScopeKind, *, may_decide: bool) -> InboxItem:
     marks = {
         "escalated": candidate.state is CandidateState.ESCALATED,
         "sensitive": candidate.sensitivity is Sensitivity.SENSITIVE,
@@ -182,7 +186,7 @@ def _candidate(candidate: Candidate, *, may_decide: bool) -> InboxItem:
         run_id=candidate.source.run_id,
         agent_id=candidate.source.agent_id,
         created_at_ms=candidate.created_at_ms,
-        tags=(candidate.kind, candidate.scope.kind, *(word for word, it in marks.items() if it)),
+        tags=(candidate.kind, scope, *(word for word, it in marks.items() if it)),
         version=candidate.version,
         actions=(*candidate.actions, "snooze") if may_decide else (),
     )

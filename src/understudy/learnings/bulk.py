@@ -34,7 +34,7 @@ from understudy.learnings.model import (
     Tier,
 )
 from understudy.learnings.publication import Publication, PublishChanges
-from understudy.learnings.reach import Reach, suggested_scope
+from understudy.learnings.reach import Reach
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -209,9 +209,7 @@ class BulkService:
 def _publish(
     service: CandidateService, principal: Principal, request: BulkRequest, chosen: BulkChoice
 ) -> BulkOutcome:
-    with service.units.read() as unit:
-        changes = _changes(unit, request, chosen, now_ms=service.clock.now_ms())
-    published = service.publish(principal, chosen.candidate_id, changes)
+    published = service.publish(principal, chosen.candidate_id, _changes(request, chosen))
     return BulkOutcome(
         candidate_id=chosen.candidate_id,
         learning_id=published.learning.learning_id,
@@ -219,15 +217,10 @@ def _publish(
     )
 
 
-def _changes(
-    unit: "Unit", request: BulkRequest, chosen: BulkChoice, *, now_ms: int
-) -> PublishChanges:
-    """How a candidate is published: for the scope that was chosen or that review suggests."""
-    scope = chosen.scope
-    if scope is None:
-        candidate = require_candidate(unit, chosen.candidate_id)
-        scope = suggested_scope(unit, candidate, now_ms=now_ms)
-    return PublishChanges(publish_tier=request.publish_tier, scope=scope, version=chosen.version)
+def _changes(request: BulkRequest, chosen: BulkChoice) -> PublishChanges:
+    return PublishChanges(
+        publish_tier=request.publish_tier, scope=chosen.scope, version=chosen.version
+    )
 
 
 def _reject(
@@ -257,8 +250,7 @@ class _Preview:
 
     def _publish(self, chosen: BulkChoice) -> BulkOutcome:
         at = self.publication
-        changes = _changes(at.unit, self.request, chosen, now_ms=at.now_ms)
-        published = at.publish(chosen.candidate_id, changes)
+        published = at.publish(chosen.candidate_id, _changes(self.request, chosen))
         learning_id = published.learning.learning_id
         if published.is_new:
             self.made.add(learning_id)

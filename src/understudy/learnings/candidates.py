@@ -41,7 +41,7 @@ from understudy.learnings.publication import (
     published,
 )
 from understudy.learnings.quotations import quotes_for
-from understudy.learnings.reach import Reach, reaches_of
+from understudy.learnings.reach import Reach, reaches_of, suggested_scope
 from understudy.learnings.reopen import reopen, snooze
 from understudy.learnings.taint import may_repeat_untrusted, path_of_statement
 from understudy.memory.policy import policy_in
@@ -73,7 +73,15 @@ class RevokedBefore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewItem(Candidate):
+class ListedCandidate(Candidate):
+    """A candidate with the scope that it would be published for."""
+
+    # What review suggests, and what a publication without a scope is for; absent once decided.
+    suggested_scope: Omitted[LearningScope] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewItem(ListedCandidate):
     """A candidate with what a reviewer should know; once it is decided, the candidate alone."""
 
     # Sources of text in its source run other than the user's typing, such as tool_result or file.
@@ -102,15 +110,19 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
     """A candidate with its conflicts, duplicates and earlier refusals as they are now."""
     if candidate.state not in OPEN:
         return extended(ReviewItem, candidate)
-    conflict = conflict_with(unit, candidate, now_ms=now_ms)
-    duplicate = duplicate_of(unit, candidate, now_ms=now_ms)
+    suggested = suggested_scope(unit, candidate)
+    # What is in the way where it would be published.
+    shape = replace(candidate, scope=suggested)
+    conflict = conflict_with(unit, shape, now_ms=now_ms)
+    duplicate = duplicate_of(unit, shape, now_ms=now_ms)
     key = (candidate.scope, candidate.kind, candidate.semantic_key)
-    contrary = contradictions(unit, candidate, now_ms=now_ms)
+    contrary = contradictions(unit, shape, now_ms=now_ms)
     shown = {it.learning_id for it in (conflict, duplicate, *contrary) if it is not None}
-    similar = [it for it in alike(unit, candidate, now_ms=now_ms) if it.learning_id not in shown]
+    similar = [it for it in alike(unit, shape, now_ms=now_ms) if it.learning_id not in shown]
     return extended(
         ReviewItem,
         candidate,
+        suggested_scope=suggested,
         untrusted_sources=path_of_statement(unit, candidate),
         quotes=_quotes(unit, candidate, now_ms=now_ms),
         reaches=reaches_of(unit, candidate, now_ms=now_ms),
@@ -224,11 +236,14 @@ class CandidateService:
 
     def page(
         self, request: PageRequest, *, narrowed: CandidateFilter | None = None
-    ) -> Page[Candidate]:
+    ) -> Page[ListedCandidate]:
         """Candidates by id, oldest first, or in the order of review."""
         with self.units.read() as unit:
-            return unit.candidates.page(
+            page = unit.candidates.page(
                 request, narrowed=narrowed or CandidateFilter(), now_ms=self.clock.now_ms()
+            )
+            return Page(
+                items=tuple(_listed(unit, it) for it in page.items), next_cursor=page.next_cursor
             )
 
     def publish(
@@ -302,6 +317,11 @@ class CandidateService:
         """Check the stored content for secrets before the write transaction takes its lock."""
         if wanted.content is None:
             self.guard.check_stored(self.get(candidate_id))
+
+
+def _listed(unit: "Unit", candidate: Candidate) -> ListedCandidate:
+    offered = suggested_scope(unit, candidate) if candidate.state in OPEN else None
+    return extended(ListedCandidate, candidate, suggested_scope=offered)
 
 
 def _waiting_in_session(unit: "Unit", made: Candidate, *, now_ms: int) -> Candidate | None:

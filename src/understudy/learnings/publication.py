@@ -47,12 +47,13 @@ from understudy.learnings.model import (
     Kind,
     Learning,
     LearningStatus,
+    PolicyDecision,
     RelatedLearning,
     Sensitivity,
     Tier,
 )
 from understudy.learnings.proposal import store
-from understudy.learnings.reach import Reach, covers, reach_of
+from understudy.learnings.reach import Reach, covers, reach_of, suggested_scope
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ _ASKED: Final = frozenset({CapturePath.USAGE, CapturePath.ROLLOUT})
 class PublishChanges:
     """Changes to a candidate on publication; None keeps the value of the candidate."""
 
+    # None is the scope that review suggests; automation keeps that of the candidate.
     scope: LearningScope | None = None
     kind: Kind | None = None
     sensitivity: Sensitivity | None = None
@@ -187,7 +189,8 @@ def propose_and_publish(
     """Store a new candidate and publish it as it is; the last call of a unit."""
     publication = Publication(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
     notice = store(unit, candidate, by=by.principal, now_ms=now_ms, listeners=listeners)
-    result = publication.publish(candidate.candidate_id, PublishChanges())
+    named = PublishChanges(scope=candidate.scope)
+    result = publication.publish(candidate.candidate_id, named)
     told = publication.told if notice is None else (notice, *publication.told)
     tell(unit, told, at_ms=now_ms)
     return result
@@ -218,6 +221,8 @@ class Publication:
             raise decided_error(candidate)
         if candidate.is_expired(self.now_ms):
             raise coded_error("learnings/candidate_expired", candidate_id=candidate_id)
+        if wanted.scope is None and self.by.decision is PolicyDecision.MANUAL:
+            wanted = replace(wanted, scope=suggested_scope(self.unit, candidate))
         return self._decide(candidate, with_changes(candidate, wanted), wanted)
 
     def _decide(self, candidate: Candidate, shape: Candidate, wanted: PublishChanges) -> Published:

@@ -1,6 +1,5 @@
 """Reach: the sessions in which a learning of a scope is injected, and whether they are in use."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +8,7 @@ from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.core.records import Omitted
 from understudy.i18n.catalogue import say
-from understudy.i18n.locales import current_locale
+from understudy.i18n.locales import LOCALES, current_locale
 from understudy.learnings.model import (
     SEMANTIC_KINDS,
     Applies,
@@ -19,6 +18,7 @@ from understudy.learnings.model import (
     Sensitivity,
     Tier,
 )
+from understudy.learnings.phrases import words_of
 from understudy.sessions.learning_scopes import (
     WORKSPACE,
     LearningScope,
@@ -58,11 +58,12 @@ def reach_words(
 ) -> str:
     """The sessions in which a learning is injected, or why in none; localised."""
     where = _say(f"where.{scope.kind}", id=scope.id)
-    if sensitivity is Sensitivity.SENSITIVE:
+    # By value: the records of a client hold plain strings.
+    if sensitivity == Sensitivity.SENSITIVE:
         return _say("sensitive")
     if kind not in SEMANTIC_KINDS:
         return _say("other_kind", where=where)
-    if tier is not Tier.ACTIVE:
+    if tier != Tier.ACTIVE:
         return _say("provisional", where=where)
     return _say("told", where=where)
 
@@ -89,30 +90,47 @@ def reaches_of(unit: "Unit", candidate: Candidate, *, now_ms: int) -> tuple[Reac
         session_id = candidate.scope.id
     session = _session(unit, session_id) if session_id else None
     around = visible_scopes(unit, session) if session else (WORKSPACE,)
-    scopes = dict.fromkeys((candidate.scope, *around[:MAX_OFFERED], WORKSPACE))
-    reaches = [reach_of(unit, candidate, it, now_ms=now_ms) for it in scopes]
-    offered = _suggested(candidate, reaches)
-    return tuple(replace(it, suggested=it is offered or None) for it in reaches)
+    offered = suggested_scope(unit, candidate)
+    scopes = dict.fromkeys((candidate.scope, *around[:MAX_OFFERED], offered, WORKSPACE))
+    return tuple(
+        replace(reach_of(unit, candidate, it, now_ms=now_ms), suggested=it == offered or None)
+        for it in scopes
+    )
 
 
-def suggested_scope(unit: "Unit", candidate: Candidate, *, now_ms: int) -> LearningScope:
-    """The scope that a reviewer is offered first."""
-    reaches = reaches_of(unit, candidate, now_ms=now_ms)
-    return next(it.scope for it in reaches if it.suggested)
+def suggested_scope(unit: "Unit", candidate: Candidate) -> LearningScope:
+    """The scope that a reviewer is offered first, and that a publication without one is for.
 
-
-def _suggested(candidate: Candidate, reaches: Sequence[Reach]) -> Reach:
-    """The scope to offer first: its own, or for a user's wish the next one that is in use.
-
-    A wish about how things are done is meant for later sessions, too.
+    What a user states is meant for later sessions, too, unless it names its session or a project.
     """
-    own, *wider = reaches
+    own, source = candidate.scope, candidate.source
     is_wish = candidate.kind is Kind.PREFERENCE or candidate.applies is Applies.ALWAYS
-    is_told = candidate.kind in SEMANTIC_KINDS and candidate.sensitivity is Sensitivity.SCOPED
-    if candidate.scope.kind is not ScopeKind.SESSION or not (is_wish and is_told):
-        return own
+    # Who proposes a fact for a session in which it was not said means that session.
+    is_stated = candidate.kind in SEMANTIC_KINDS and (is_wish or source.session_id is not None)
+    is_told = candidate.sensitivity is Sensitivity.SCOPED
     # A statement that may come from a tool or a page does not spread with one keystroke.
-    return own if candidate.derived_from_untrusted or not wider else wider[0]
+    if (
+        own.kind is not ScopeKind.SESSION
+        or not (is_stated and is_told)
+        or candidate.derived_from_untrusted
+    ):
+        return own
+    projects = unit.projects.ids_for_session(own.id)
+    narrower = (own, *(LearningScope(kind=ScopeKind.PROJECT, id=it) for it in projects))
+    said = _spaced(candidate.content)
+    return next((it for it in narrower if any(map(said.count, _names(unit, it)))), WORKSPACE)
+
+
+def _names(unit: "Unit", scope: LearningScope) -> tuple[str, ...]:
+    """What a statement calls a scope: what the button to publish for it does, or its name."""
+    project = unit.projects.get(scope.id) if scope.kind is ScopeKind.PROJECT else None
+    own = (project.project_id, project.display_name) if project else ()
+    here = (say(locale, f"console.here.{scope.kind}") for locale in LOCALES)
+    return tuple(_spaced(it) for it in (*here, *own))
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(words_of(text))} "
 
 
 def covers(unit: "Unit", wide: LearningScope, narrow: LearningScope) -> bool:

@@ -81,6 +81,7 @@ class CreateLearning(RequestBody):
 class PublishCandidate(RequestBody):
     """How to publish a candidate; an omitted field is taken from it."""
 
+    # By default the scope that review suggests, as `suggested_scope` of the candidate says.
     scope: ScopeBody | None = None
     kind: Lax[Kind | None] = None
     sensitivity: Lax[Sensitivity | None] = None

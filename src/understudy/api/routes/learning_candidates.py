@@ -23,7 +23,7 @@ from understudy.core.errors import Invalid, LimitExceeded, coded_error
 from understudy.core.page import MAX_LIMIT, Page
 from understudy.core.records import reduced
 from understudy.learnings.bulk import BulkAction, BulkChoice, BulkRequest, BulkResult
-from understudy.learnings.candidates import NextReviewItem, ReviewItem
+from understudy.learnings.candidates import ListedCandidate, NextReviewItem, ReviewItem
 from understudy.learnings.checks import scope_filter
 from understudy.learnings.model import Candidate, CandidateFilter, CandidateState, Tier
 from understudy.learnings.proposal import NewCandidate
@@ -87,7 +87,7 @@ def list_candidates(
     candidate_id: Annotated[
         list[str] | None, Query(description="only these", max_length=MAX_LIMIT)
     ] = None,
-) -> Page[Candidate]:
+) -> Page[ListedCandidate]:
     """Candidates, oldest first; one that was not decided in its time is no longer there."""
     narrowed = replace(which, waiting=waiting, candidate_ids=tuple(candidate_id or ()))
     return services.learning.candidates.page(page, narrowed=narrowed)
