@@ -306,7 +306,7 @@ def test_all_that_match_are_revoked_or_only_listed(live: Live, scope: str) -> No
 def test_answers_from_a_pipe_decide_what_waits(live: Live, scope: str) -> None:
     facts = ("The soup is hot", "The bread is new", "The salt is low", "The tea is weak")
     ids = [propose(live, scope, fact) for fact in facts]
-    typed = "p\ne\nThe bread is fresh\np\nr\nsays who\n"
+    typed = "a\ne\nThe bread is fresh\na\nr\nsays who\n"
 
     told = invoke(live, "review", "next", "--scope", scope, "--limit", "3", stdin=typed)
 
@@ -322,8 +322,8 @@ def test_answers_from_a_pipe_decide_what_waits(live: Live, scope: str) -> None:
     assert left.stderr.rstrip().endswith("nothing decided; the rest goes on waiting")
     assert candidate(live, ids[3])["state"] == "pending"
     run(live, "candidates", "reject", ids[3])
-    empty = invoke(live, "review", "next", "--scope", scope, stdin="p\n")
-    assert empty.stderr == "nothing waits for a person\n"
+    empty = invoke(live, "review", "next", "--scope", scope, stdin="a\n")
+    assert empty.stderr == "no candidate that waits fits\n"
 
 
 def test_a_person_at_a_terminal_is_asked(live: Live, scope: str) -> None:
@@ -361,18 +361,20 @@ def test_one_key_without_enter_decides_and_takes_back(live: Live, scope: str) ->
         press(terminal, "\x1b[A")
         press(terminal, "now publish")
         terminal.wait_for("'now publish' is not understood")
-        press(terminal, "w")
+        press(terminal, "2")
+        terminal.wait_for("for workspace:default: told in every session of this daemon")
+        terminal.wait_for("[?] ")
+        press(terminal, "a")
         terminal.wait_for("told in every session of this daemon")
         terminal.wait_for("2 of 3")
-        terminal.wait_for("[b]ack")
         terminal.wait_for("[?] ")
         press(terminal, "n")
         terminal.wait_for("3 of 3")
         terminal.wait_for("[?] ")
-        press(terminal, "b")
+        press(terminal, "z")
         terminal.wait_for(f"candidate {ids[1]} waits again")
         terminal.wait_for("[?] ")
-        press(terminal, "z")
+        press(terminal, "w")
         terminal.wait_for("put off until tomorrow")
         terminal.wait_for("[?] ")
         # Ctrl-D leaves the rest.
@@ -406,7 +408,7 @@ def test_a_decision_is_taken_back_by_id(live: Live, scope: str) -> None:
 def test_twenty_one_candidates_are_decided_in_one_go(live: Live, scope: str) -> None:
     ids = [propose(live, scope, f"The room {number} is free") for number in range(21)]
 
-    told = invoke(live, "review", "next", "--scope", scope, stdin="w\nn\nv\n" * 7)
+    told = invoke(live, "review", "next", "--scope", scope, stdin="a\nn\np\n" * 7)
 
     assert "21 of 21" in told.stderr
     assert told.stderr.endswith("7 published, 7 rejected, 7 published as provisional\n")

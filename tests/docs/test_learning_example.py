@@ -62,7 +62,7 @@ def test_every_step_prints_what_the_page_shows(fresh: Live, tmp_path: Path) -> N
         wait_for(lambda: settled(fresh), 20, what="what was said to be reviewed")
         name, *words = shlex.split(ID.sub(lambda found: ids[found[0]], command))
         words = [word.replace("demo/", f"{tmp_path}/demo/") for word in words]
-        keys = "s\n" if words[0] == "review" else ""
+        keys = "j\n" if words[0] == "review" else ""
         result = typed(*words, stdin=keys, env=environment)
 
         assert name == "understudy"

@@ -91,7 +91,7 @@ def test_what_a_person_says_is_told_the_next_day_until_it_is_taken_back(
         assert candidate["applies"] == "always"
         assert "metric" not in told(cli, OTHER_WORDS)[1]
 
-        seen = review_with(cli, "w")
+        seen = review_with(cli, "a")
         assert waiting(cli) == []
         [learning] = cli.json("learnings", "list")["items"]
         assert learning["learning_id"] in seen
@@ -121,7 +121,7 @@ def test_a_label_closes_the_loop_without_a_model(tmp_path: Path, database_url: s
 
         assert is_announced(daemon, candidate)
         assert candidate["content"] == "always answer in German"
-        review_with(cli, "w")
+        review_with(cli, "a")
         [learning] = cli.json("learnings", "list")["items"]
 
         daemon.stop()

@@ -7,14 +7,36 @@ import typer
 from understudy.cli import screen
 from understudy.cli.connection import DaemonConnection, command
 from understudy.cli.options import PageOptions
-from understudy.cli.output import note
+from understudy.cli.output import note, understudy
 
 if TYPE_CHECKING:
-    from understudy.inbox.service import InboxItem, InboxPage
+    from collections.abc import Mapping
+
+    from understudy.inbox.service import InboxItem, InboxKind, InboxPage
 
 KINDS: Final = (
     "approval, question, second_approval, soul_proposal, skill_draft, rollout_step or candidate"
 )
+
+# The command that decides about a kind; the inbox lists the ids that it takes.
+DECIDE: Final = {
+    "approval": "approvals review",
+    "question": "questions review",
+    "second_approval": "second-approvals approve",
+    "soul_proposal": "agents proposals approve",
+    "skill_draft": "skills accept",
+    "rollout_step": "rollouts advance",
+}
+
+
+def waiting_lines(counts: "Mapping[InboxKind, int]") -> list[str]:
+    """How many of each kind but candidates wait, and the commands that list and decide them."""
+    return [
+        f"{screen.count(number, kind.replace('_', ' '))} waiting: `{understudy()} inbox --kind {kind}`"
+        f" lists, `{understudy()} {DECIDE[kind]}` decides"
+        for kind, number in counts.items()
+        if number and kind in DECIDE
+    ]
 
 
 def _title(item: "InboxItem") -> str:

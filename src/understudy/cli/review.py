@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.inbox import waiting_lines
 from understudy.cli.learning_options import SCOPE_KINDS, ReviewOptions, tomorrow_ms
 from understudy.cli.learning_records import fate, item_pairs, published_lines, reached, related
-from understudy.cli.output import error_lines
-from understudy.cli.person import Left, Person, anybody
+from understudy.cli.output import error_lines, note
+from understudy.cli.person import Left, Person, anybody, somebody
 from understudy.cli.screen import field_lines, visible, visible_line
 from understudy.core.dataclass import dataclass
+from understudy.i18n.catalogue import say
 
 if TYPE_CHECKING:
     from understudy.client import Client
@@ -25,40 +27,31 @@ if TYPE_CHECKING:
     from understudy.learnings.model import Candidate, RelatedLearning
     from understudy.sessions.learning_scopes import LearningScope
 
-# Whole words or their letter, so that a sentence typed by mistake decides nothing.
+# Keys and words of a decision; a sentence typed by mistake decides nothing.
 KEYS: Final = {
-    "p": "publish",
+    "a": "publish",
     "y": "publish",
     "yes": "publish",
-    "w": "workspace",
-    "v": "provisional",
-    "o": "scope",
-    "a": "always",
-    "e": "edit",
-    "u": "supersede",
     "r": "reject",
     "n": "decline",
     "no": "decline",
-    "z": "snooze",
-    "b": "back",
-    "s": "skip",
+    "p": "provisional",
+    "w": "later",
+    "s": "replace",
+    "b": "both",
+    "t": "always",
+    "e": "edit",
+    "o": "open",
+    "z": "undo",
+    "j": "next",
+    "k": "before",
     "q": "quit",
     "?": "help",
     "": "help",
 }
-HELP: Final = (
-    "p  publish it: prompts of the scope shown may be told of it (so does y)",
-    "w  publish it for every session of this daemon",
-    "v  publish it as provisional: it is kept and found, but no prompt is told of it",
-    "o  choose who it is for, then decide",
-    "a  tell it always, or again only when it is relevant; then decide",
-    "e  change its words, then decide",
-    "u  publish it in the place of a learning that says otherwise",
-    "r  reject it, with a reason if you like",
-    "n  reject it without a reason",
-    "z  put it off until tomorrow",
-    "b  take your last decision back, and decide about that one again",
-    "s  leave it waiting, show the next",
+# Keys of a terminal alone; the others do the same in the console.
+TERMINAL_HELP: Final = (
+    "n  reject it without a reason (so does no)",
     "q  leave it waiting, stop here (so does Ctrl-C)",
 )
 # What the key for it makes of `applies`, and what that means.
@@ -73,7 +66,19 @@ UNDONE: Final = "undone in review"
 # The code of a publication that says otherwise than a learning.
 CONFLICT: Final = "learning_conflict"
 NOTHING: Final = "nothing waits for a person"
-NO_RIVAL: Final = "it conflicts with nothing that it could supersede; p publishes it"
+NONE_FITS: Final = "no candidate that waits fits"
+NO_RIVAL: Final = "it conflicts with nothing that it could replace; a publishes it"
+NOT_UNDONE: Final = "there is no decision to take back"
+NONE_BEFORE: Final = "none was skipped before this one; z takes the last decision back"
+NOT_BOTH: Final = (
+    "one scope holds one of the two: s replaces the other, a number chooses another scope"
+)
+
+
+def help_lines() -> list[str]:
+    """The keys and what they do, in the words of the console's list."""
+    keys = [*"arpwsbt", "1-4", *"eozjk"]
+    return [*(f"{key}  {say(None, f'console.review_keys.{key}')}" for key in keys), *TERMINAL_HELP]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +103,15 @@ class Skip:
     """It is left waiting."""
 
 
-class Back:
+class Undo:
     """The decision before this one is taken back."""
 
 
-Verdict = Publish | Reject | Snooze | Skip | Back
+class Before:
+    """The one that was skipped before this one is shown again."""
+
+
+Verdict = Publish | Reject | Snooze | Skip | Undo | Before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,31 +127,32 @@ class ReviewStep:
 class Weighing:
     """One conversation about one candidate; what was edited outlives a refusal."""
 
-    def __init__(self, person: Person, item: "ReviewItem", *, may_go_back: bool = False) -> None:
+    def __init__(self, person: Person, item: "ReviewItem", *, url: str = "") -> None:
         self._person = person
         self._item = item
-        self._may_go_back = may_go_back
+        self._url = url
         self._edited: str | None = None
-        # None is that of the candidate.
-        self._offered = self._scope = _suggested_scope(item)
+        self._scope = item.suggested_scope
+        self._is_scope_chosen = False
         self._applies = str(item.applies)
         self._in_the_way = item.conflicts_with
         # By the meaning of a key; one that answers None decides nothing yet.
         self._acts: dict[str, Callable[[], Verdict | None]] = {
             "publish": partial(self._publish_for_somebody, {}),
             "provisional": partial(self._publish_for_somebody, {"publish_tier": "provisional"}),
-            "workspace": partial(self._publish, {"scope": {"kind": "workspace", "id": "default"}}),
-            "scope": self._choose_scope,
             "always": self._turn_always,
-            "supersede": self._supersede,
+            "replace": self._supersede,
+            "both": self._keep_both,
             "reject": self._reject,
             "decline": Reject,
             "edit": self._edit,
-            "snooze": Snooze,
-            "back": Back,
-            "skip": Skip,
+            "open": self._open,
+            "later": Snooze,
+            "undo": Undo,
+            "next": Skip,
+            "before": Before,
             "quit": self._quit,
-            "help": partial(person.say, HELP),
+            "help": lambda: person.say(help_lines()),
         }
 
     def show(
@@ -159,11 +169,10 @@ class Weighing:
         self._item = item
         self._in_the_way = in_the_way or item.conflicts_with
         words = item.content if self._edited is None else self._edited
-        scope = item.scope if self._scope is None else self._scope
         card = replace(
             item,
             content=words,
-            scope=scope,
+            suggested_scope=self._scope,
             applies=type(item.applies)(self._applies),
             conflicts_with=self._in_the_way,
         )
@@ -174,20 +183,22 @@ class Weighing:
         while True:
             key = self._key()
             act = self._acts.get(key)
-            if act is None:
-                self._person.say([f"{visible_line(key, 40)!r} is not understood", *HELP])
-            elif (found := act()) is not None:
-                return found
+            if act is not None:
+                if (verdict := act()) is not None:
+                    return verdict
+            elif not self._choose_scope(key):
+                said = f"{visible_line(key, 40)!r} is not understood"
+                self._person.say([said, *help_lines()])
 
     def _key(self) -> str:
-        publish = "[p]ublish" if self._edited is None else "[p]ublish as edited"
-        if self._scope is not None:
-            publish += f" for {self._scope.kind}"
-        supersede = "s[u]persede  " if self._rivals() else ""
-        back = "[b]ack  " if self._may_go_back else ""
+        whom = "" if self._scope is None else f" for {self._scope.kind}"
+        edited = "" if self._edited is None else " as edited"
+        scopes = len(self._item.reaches)
+        rival = "[s] replace  [b]oth  " if self._rivals() else ""
         typed = self._person.key(
-            f"{publish}  [w]orkspace  pro[v]isional  sc[o]pe  [a]lways  [e]dit  {supersede}"
-            f"[r]eject  [n]o  snoo[z]e  {back}[s]kip  [q]uit  [?] "
+            f"[a] publish{edited}{whom}  {f'[1-{scopes}] scope  ' if scopes > 1 else ''}"
+            f"[t] always  [p]rovisional  [e]dit  {rival}[r]eject  [w] later  [o]pen  [z] undo"
+            "  [j] next  [q]uit  [?] "
         ).lower()
         return KEYS.get(typed, typed)
 
@@ -199,24 +210,37 @@ class Weighing:
 
     def _publish_for_somebody(self, changes: dict[str, Any]) -> Publish | None:
         """The publication; asks for a scope first where nobody would be told."""
-        own = next((it for it in self._item.reaches if it.scope == self._item.scope), None)
-        if self._scope is None and own is not None and own.unused:
+        reaches = self._item.reaches
+        own = next((it for it in reaches if it.scope == self._scope), None)
+        if not self._is_scope_chosen and own is not None and own.unused:
             self._person.say([f"nobody would be told: {visible_line(own.unused)}"])
-            self._choose_scope()
-            if self._scope is None:
+            chosen = self._choose([reached(it) for it in reaches], "who is it for")
+            if chosen is None:
                 return None
+            self._choose_scope(str(chosen + 1))
         return self._publish(changes)
 
-    def _choose_scope(self) -> None:
-        """Ask who it is for."""
+    def _choose_scope(self, typed: str) -> bool:
+        """Choose the scope with a number of the card; whether there is one."""
         reaches = self._item.reaches
-        if not reaches:
-            self._person.say(["there is no other scope to choose"])
-            return
-        chosen = self._choose([reached(it) for it in reaches], "who is it for")
-        if chosen is not None:
-            self._scope = reaches[chosen].scope
-            self._person.say([f"for {reached(reaches[chosen])}"])
+        if not (typed.isdecimal() and 1 <= int(typed) <= len(reaches)):
+            return False
+        self._scope, self._is_scope_chosen = reaches[int(typed) - 1].scope, True
+        self._person.say([f"for {reached(reaches[int(typed) - 1])}"])
+        return True
+
+    def _keep_both(self) -> Publish | None:
+        """The publication beside what says otherwise; a narrower scope wins in a prompt."""
+        if self._in_the_way is not None and not self._is_scope_chosen:
+            self._person.say([NOT_BOTH])
+            return None
+        return self._publish({})
+
+    def _open(self) -> None:
+        """Say where the console shows it, and the run that it comes from."""
+        run_id = self._item.source.run_id
+        pages = [f"review/{self._item.candidate_id}", *([f"runs/{run_id}"] if run_id else [])]
+        self._person.say([f"{self._url}/{visible_line(it)}" for it in pages])
 
     def _reject(self) -> Reject:
         return Reject(reason=self._person.ask("why not (may be empty): ") or None)
@@ -254,8 +278,8 @@ class Weighing:
             chosen = answer
         target = rivals[chosen]
         changes: dict[str, Any] = {"supersedes": target.learning_id}
-        is_chosen = self._scope != self._offered
-        if target != self._in_the_way and not is_chosen and self._is_wider(target.scope):
+        is_other = target != self._in_the_way
+        if is_other and not self._is_scope_chosen and self._is_wider(target.scope):
             changes["scope"] = _as_sent(target.scope)
         return self._publish(changes)
 
@@ -279,13 +303,7 @@ class Weighing:
         self._person.say(_difference(self._item.content, edited) or ["nothing changed"])
         if self._edited is not None and self._applies == "always":
             # Proposed for the words before the edit.
-            self._person.say(["still told on every run of its scope; a changes that"])
-
-
-def _suggested_scope(item: "ReviewItem") -> "LearningScope | None":
-    """The scope that is offered first, if it is not that of the candidate."""
-    offered = (it.scope for it in item.reaches if it.suggested)
-    return next((it for it in offered if it != item.scope), None)
+            self._person.say(["still told on every run of its scope; t changes that"])
 
 
 def _as_sent(scope: "LearningScope") -> dict[str, str]:
@@ -307,10 +325,11 @@ def review_next(
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Stop after so many.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Only one; the same as --limit 1.")] = False,
 ) -> None:
-    """Show candidates that wait, and decide about each with one key.
+    """Show what waits, and decide about each with one key: first calls and questions of runs.
 
-    What prompts can be told of comes first, then procedures, run summaries last. Answers may be
-    piped in, one a line; --json prints the next one and decides nothing.
+    Then candidates: what prompts can be given comes first, then procedures, run summaries last.
+    Filters and limits are for candidates alone. Answers about those may be piped in, one a line;
+    --json prints the next one and decides nothing.
     """
     if once and limit not in (None, 1):
         raise typer.BadParameter("--once is --limit 1: give one of them")
@@ -319,8 +338,28 @@ def review_next(
         daemon.client.candidates.next(**narrowed)
         daemon.show(lambda: None)
         return
-    waiting = upcoming(daemon.client, narrowed)
-    review(daemon.client, anybody(), islice(waiting, 1 if once else limit))
+    most = 1 if once else limit
+    # A key that is piped in was meant for a candidate: it must not let a tool call run.
+    person = somebody()
+    if person is not None and most is None and not narrowed:
+        _take_requests(daemon.client, person)
+    candidates = islice(upcoming(daemon.client, narrowed), most)
+    done = review(daemon.client, person or anybody(), candidates)
+    others = waiting_lines(daemon.client.inbox.page(limit=1).counts)
+    nothing = [] if done else [NONE_FITS if narrowed else NOTHING]
+    for line in others or nothing:
+        note(line)
+
+
+def _take_requests(client: "Client", person: Person) -> None:
+    """Ask about tool calls, offers and questions, which runs wait for."""
+    from understudy.cli.decisions import Review
+
+    requests = Review(client, person)
+    if approvals := [view for view in client.approvals.list() if view.actions]:
+        requests.approvals(approvals)
+    if questions := [*client.questions.list()]:
+        requests.questions(questions)
 
 
 def upcoming(
@@ -333,8 +372,8 @@ def upcoming(
         after = found.item.candidate_id
 
 
-def review(client: "Client", person: Person, waiting: Iterable["NextReviewItem"]) -> None:
-    """Ask about each until there is none or the person has enough, then say what was done."""
+def review(client: "Client", person: Person, waiting: Iterable["NextReviewItem"]) -> bool:
+    """Ask about each until there is none or the person has enough, then say what was done, if any."""
     from understudy.client import ClientError
 
     queue = QueueReview(client, person)
@@ -346,12 +385,13 @@ def review(client: "Client", person: Person, waiting: Iterable["NextReviewItem"]
                 queue.decide(found.item, header=header + put_off)
     except Left:
         person.say([f"{queue.counts() or 'nothing decided'}; the rest goes on waiting"])
+        return True
     except ClientError as problem:
         if queue.counts():
             problem.add_note(f"before this: {queue.counts()}")
         raise
-    else:
-        person.say([queue.counts() or NOTHING])
+    person.say(filter(None, [queue.counts()]))
+    return bool(queue.counts())
 
 
 class QueueReview:
@@ -374,25 +414,25 @@ class QueueReview:
             item, header = todo[-1]
             self._person.forget_typed()
             step = self._settle(item, header)
-            if step is not None:
+            if isinstance(step, ReviewStep):
                 self._steps.append(step)
                 todo.pop()
                 continue
-            before = self._undo()
+            before = self._taken_back(step)
             if before is not None:
                 todo.append((before, "again"))
 
-    def _settle(self, item: "ReviewItem", header: str) -> ReviewStep | None:
-        """What came of one candidate; None to go back."""
+    def _settle(self, item: "ReviewItem", header: str) -> ReviewStep | Undo | Before:
+        """What came of one candidate, or the wish to go back to another."""
         from understudy.client.errors import ConflictError, InvalidError, NotFoundError
 
         client, person = self._client, self._person
-        weighing = Weighing(person, item, may_go_back=bool(self._steps))
+        weighing = Weighing(person, item, url=client.url)
         weighing.show(item, header=header)
         while True:
             verdict = weighing.ask()
-            if isinstance(verdict, Back):
-                return None
+            if isinstance(verdict, Undo | Before):
+                return verdict
             try:
                 outcome = _carry_out(client, person, item, verdict)
             except InvalidError as problem:
@@ -411,13 +451,15 @@ class QueueReview:
             else:
                 return ReviewStep(candidate_id=item.candidate_id, outcome=outcome, verdict=verdict)
 
-    def _undo(self) -> "ReviewItem | None":
-        """The candidate of the last step, which waits again; None if it cannot be taken back."""
+    def _taken_back(self, wish: Undo | Before) -> "ReviewItem | None":
+        """The candidate of the last decision, or of the last skip; None if there is none."""
         from understudy.client.errors import ConflictError, NotFoundError
 
-        step = next((it for it in reversed(self._steps) if it.verdict is not None), None)
+        decided = (Publish, Reject, Snooze)
+        wanted = decided if isinstance(wish, Undo) else (Skip,)
+        step = next((it for it in reversed(self._steps) if isinstance(it.verdict, wanted)), None)
         if step is None:
-            self._person.say(["there is no decision to take back"])
+            self._person.say([NOT_UNDONE if isinstance(wish, Undo) else NONE_BEFORE])
             return None
         try:
             match step.verdict:

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -17,7 +18,7 @@ from tests.unit.cli.learning_parts import (
 )
 from tests.unit.cli.waiting_parts import FakePerson
 from tests.unit.client.fake_daemon import answers, client_of
-from understudy.cli.review import review, upcoming
+from understudy.cli.review import KEYS, help_lines, review, upcoming
 from understudy.client import UnreachableError
 from understudy.learnings.candidates import NextReviewItem, ReviewItem
 
@@ -60,7 +61,7 @@ REJECT = "/learning-candidates/cand_1/reject"
 
 @pytest.mark.parametrize(
     ("typed", "body"),
-    [("p", {}), ("PUBLISH", {}), ("yes", {}), ("v", {"publish_tier": "provisional"})],
+    [("a", {}), ("PUBLISH", {}), ("yes", {}), ("p", {"publish_tier": "provisional"})],
 )
 def test_a_candidate_is_published_as_it_is(typed: str, body: dict[str, str]) -> None:
     assert decide(FakePerson(typed), [item()], ok(learning_document())) == [(PUBLISH, body)]
@@ -76,7 +77,7 @@ def test_a_candidate_is_rejected_with_a_reason_or_without() -> None:
 
 
 def test_other_words_are_shown_as_a_difference_and_published() -> None:
-    person = FakePerson("e", "p", edits=["Replies are brief\n"])
+    person = FakePerson("e", "a", edits=["Replies are brief\n"])
 
     sent = decide(person, [item()], ok(learning_document()))
 
@@ -88,13 +89,13 @@ def test_other_words_are_shown_as_a_difference_and_published() -> None:
 
 
 def test_words_that_are_put_back_are_no_change() -> None:
-    person = FakePerson("e", "other words", "e", "Replies are short", "p")
+    person = FakePerson("e", "other words", "e", "Replies are short", "a")
 
     assert decide(person, [item()], ok(learning_document())) == [(PUBLISH, {})]
 
 
 def test_what_was_edited_outlives_a_refusal() -> None:
-    person = FakePerson("e", "a secret", "p", "e", "p", edits=[None, "Replies are brief"])
+    person = FakePerson("e", "a secret", "a", "e", "a", edits=[None, "Replies are brief"])
 
     sent = decide(person, [item()], refused(400, INVALID), ok(learning_document()))
 
@@ -107,24 +108,24 @@ def test_what_was_edited_outlives_a_refusal() -> None:
 
 
 def test_what_is_in_the_way_can_be_superseded() -> None:
-    person = FakePerson("u")
+    person = FakePerson("s")
 
     sent = decide(person, [item(conflicts_with=related_document())], ok(learning_document()))
 
     assert sent == [(PUBLISH, {"supersedes": "lrn_9"})]
-    assert "s[u]persede" in person.prompts[0]
+    assert "[s] replace" in person.prompts[0]
 
 
 def test_nothing_is_superseded_where_nothing_is_in_the_way() -> None:
-    person = FakePerson("u", "s")
+    person = FakePerson("s", "j")
 
     assert decide(person, [item()]) == []
     assert "it conflicts with nothing" in person.screen
-    assert "s[u]persede" not in person.prompts[0]
+    assert "[s] replace" not in person.prompts[0]
 
 
 def test_a_conflict_that_came_up_meanwhile_is_shown_and_asked_about() -> None:
-    person = FakePerson("p", "u")
+    person = FakePerson("a", "s")
     now = item_document(conflicts_with=related_document())
 
     sent = decide(
@@ -138,7 +139,7 @@ def test_a_conflict_that_came_up_meanwhile_is_shown_and_asked_about() -> None:
 
 
 def test_what_edited_words_conflict_with_is_superseded_with_them() -> None:
-    person = FakePerson("e", "p", "u", edits=["The port is 8081"])
+    person = FakePerson("e", "a", "s", edits=["The port is 8081"])
     conflict = CONFLICT | {"params": {"learning_id": "lrn_9"}}
 
     sent = decide(
@@ -155,11 +156,11 @@ def test_what_edited_words_conflict_with_is_superseded_with_them() -> None:
     assert "The port is 8081" in redrawn
     assert "Replies are short" not in redrawn
     assert "lrn_9 (session:demo, active): The port is 8080" in redrawn
-    assert "s[u]persede" in person.prompts[-1]
+    assert "[s] replace" in person.prompts[-1]
 
 
 def test_what_earlier_words_conflicted_with_is_not_superseded_with_later_ones() -> None:
-    person = FakePerson("e", "p", "e", "u", "s", edits=["The port is 8081", "The host is blue"])
+    person = FakePerson("e", "a", "e", "s", "j", edits=["The port is 8081", "The host is blue"])
 
     sent = decide(
         person,
@@ -174,7 +175,7 @@ def test_what_earlier_words_conflicted_with_is_not_superseded_with_later_ones() 
 
 
 def test_a_learning_that_is_gone_is_no_longer_in_the_way() -> None:
-    person = FakePerson("p", "u", "s")
+    person = FakePerson("a", "s", "j")
     conflict = CONFLICT | {"params": {"learning_id": "lrn_9"}}
 
     decide(person, [item()], refused(409, conflict), ok(item_document()), refused(404, GONE))
@@ -184,7 +185,7 @@ def test_a_learning_that_is_gone_is_no_longer_in_the_way() -> None:
 
 
 def test_who_was_faster_is_named_and_the_next_one_follows() -> None:
-    person = FakePerson("p", "s")
+    person = FakePerson("a", "j")
 
     theirs = item_document(state="rejected", decided_by="mai", decided_at_ms=1)
     decide(person, [item(), item("cand_2")], refused(409, CONFLICT), ok(theirs))
@@ -194,7 +195,7 @@ def test_who_was_faster_is_named_and_the_next_one_follows() -> None:
 
 
 def test_the_end_is_a_tally() -> None:
-    person = FakePerson("p", "s", "r", "", "v", "p")
+    person = FakePerson("a", "j", "r", "", "p", "a")
     items = [item(f"cand_{number}") for number in range(5)]
 
     decide(
@@ -219,23 +220,24 @@ def test_who_leaves_decides_nothing(lines: list[str]) -> None:
     assert person.heard[-1] == "nothing decided; the rest goes on waiting"
 
 
-def test_nothing_that_waits_is_said() -> None:
+def test_nothing_is_said_of_an_empty_queue() -> None:
     person = FakePerson()
 
     assert decide(person, []) == []
-    assert person.heard == ["nothing waits for a person"]
+    assert person.heard == []
 
 
 @pytest.mark.parametrize("typed", ["", "?", "please do", "publish it"])
 def test_what_is_not_understood_decides_nothing(typed: str) -> None:
-    person = FakePerson(typed, "s")
+    person = FakePerson(typed, "j")
 
     assert decide(person, [item()]) == []
-    assert "p  publish it" in person.screen
+    assert "a  publish it for the scope" in person.screen
+    assert "1-4  choose the scope" in person.screen
 
 
 def test_a_daemon_that_dies_is_told_of_with_what_was_done_before() -> None:
-    person = FakePerson("p", "p")
+    person = FakePerson("a", "a")
 
     with pytest.raises(UnreachableError) as problem:
         decide(
@@ -249,7 +251,7 @@ def test_a_daemon_that_dies_is_told_of_with_what_was_done_before() -> None:
 
 
 def test_everything_that_a_decision_needs_is_shown() -> None:
-    person = FakePerson("s")
+    person = FakePerson("j")
     review_document = {
         "mode": "shadow",
         "action": "publish_active",
@@ -302,7 +304,7 @@ def test_everything_that_a_decision_needs_is_shown() -> None:
 def test_only_what_the_daemon_proposes_again_is_kept_from_the_rules(
     origin: str, is_limited: bool
 ) -> None:
-    person = FakePerson("s")
+    person = FakePerson("j")
 
     decide(person, [item(origin=origin, declined_before=True)])
 
@@ -314,7 +316,7 @@ HOSTILE = "\x1b]0;owned\x07 red\x1b[31m \u202egnp.exe \x00 \u200bzero"
 
 
 def test_nothing_that_could_drive_a_terminal_reaches_it() -> None:
-    person = FakePerson("s")
+    person = FakePerson("j")
     shown = item(
         content=HOSTILE,
         scope={"kind": "session", "id": HOSTILE},
@@ -345,7 +347,7 @@ def test_nothing_that_could_drive_a_terminal_reaches_it() -> None:
 @pytest.mark.parametrize(("mode", "words"), [("enabled", "chose to"), ("shadow", "would")])
 def test_what_automation_did_and_what_it_would_do_are_told_apart(mode: str, words: str) -> None:
     review = {"action": "manual_review", "reviewed_at_ms": 1, "policy_revision": 1, "reason": "x"}
-    person = FakePerson("s")
+    person = FakePerson("j")
 
     decide(person, [item(automation_review={**review, "mode": mode})])
 
@@ -377,75 +379,76 @@ ALL = {"scope": WORKSPACE, "words": "told in every session of this daemon"}
 
 
 def test_each_candidate_is_shown_with_its_number() -> None:
-    person = FakePerson("s", "s")
+    person = FakePerson("j", "j")
 
     decide(person, [item(), item("cand_2")])
 
     assert [line for line in person.heard if " of " in line][:2] == ["1 of 2", "2 of 2"]
 
 
-def test_one_key_publishes_for_every_session() -> None:
-    sent = decide(FakePerson("w"), [item()], ok(learning_document(reach=ALL)))
-
-    assert sent == [(PUBLISH, {"scope": WORKSPACE})]
-
-
 def test_a_scope_is_chosen_by_number_and_said_in_words() -> None:
-    person = FakePerson("o", "2", "p")
+    person = FakePerson("2", "a")
     shown = item(reaches=[HERE, ANNA, ALL])
 
     sent = decide(person, [shown], ok(learning_document(reach=ANNA)))
 
     assert sent == [(PUBLISH, {"scope": ANNA["scope"]})]
-    assert "2  persona:anna: told in every session of persona anna" in person.heard
+    assert "[1-3] scope" in person.prompts[0]
+    assert "2  persona:anna: told in every session of persona anna" in person.screen
     assert "for persona:anna: told in every session of persona anna" in person.heard
 
 
 def test_the_suggested_scope_is_published_for_unless_another_is_chosen() -> None:
-    shown = item(reaches=[HERE, {**ANNA, "suggested": True}, ALL])
-    person = FakePerson("p")
+    shown = item(reaches=[HERE, {**ANNA, "suggested": True}, ALL], suggested_scope=ANNA["scope"])
+    person = FakePerson("a")
 
     assert decide(person, [shown], ok(learning_document())) == [(PUBLISH, {"scope": ANNA["scope"]})]
-    assert "persona:anna: told in every session of persona anna" in person.screen
-    assert decide(FakePerson("o", "1", "p"), [shown], ok(learning_document())) == [
+    assert "> 2  persona:anna: told in every session of persona anna" in person.screen
+    assert "[a] publish for persona" in person.prompts[0]
+    assert decide(FakePerson("1", "a"), [shown], ok(learning_document())) == [
         (PUBLISH, {"scope": HERE["scope"]})
     ]
-    rival = item(reaches=shown.reaches, contradicts=[related_document()])
-    assert decide(FakePerson("u"), [rival], ok(learning_document())) == [
+    rivals = item(contradicts=[related_document()]).contradicts
+    rival = replace(shown, contradicts=rivals)
+    assert decide(FakePerson("s"), [rival], ok(learning_document())) == [
         (PUBLISH, {"scope": WORKSPACE, "supersedes": "lrn_9"})
     ]
 
 
 @pytest.mark.parametrize("typed", ["0", "4", "", "²", "workspace"])
 def test_no_scope_is_chosen_by_what_is_no_number_of_the_list(typed: str) -> None:
-    person = FakePerson("o", typed, "p")
+    person = FakePerson(typed, "a")
 
     sent = decide(person, [item(reaches=[HERE, ANNA, ALL])], ok(learning_document()))
 
     assert sent == [(PUBLISH, {})]
-    assert "nothing chosen" in person.heard
+    assert "a  publish it for the scope" in person.screen
 
 
-@pytest.mark.parametrize("key", ["p", "v"])
+@pytest.mark.parametrize("key", ["a", "p"])
 def test_nothing_is_published_silently_where_nobody_is_told(key: str) -> None:
-    person = FakePerson(key, "x", "s")
+    person = FakePerson(key, "x", "j")
 
-    assert decide(person, [item(reaches=[ENDED, ALL])]) == []
+    assert decide(person, [item(reaches=[ENDED, ALL], suggested_scope=ENDED["scope"])]) == []
     assert "nobody would be told: the session has ended" in person.heard
     assert "1  session:demo: told in this session only (the session has ended)" in person.heard
 
 
 @pytest.mark.parametrize(("typed", "scope"), [("1", ENDED["scope"]), ("2", WORKSPACE)])
 def test_who_insists_or_chooses_otherwise_publishes_there(typed: str, scope: Any) -> None:
-    person = FakePerson("p", typed)
+    person = FakePerson("a", typed)
 
-    sent = decide(person, [item(reaches=[ENDED, ALL])], ok(learning_document()))
+    sent = decide(
+        person,
+        [item(reaches=[ENDED, ALL], suggested_scope=ENDED["scope"])],
+        ok(learning_document()),
+    )
 
     assert sent == [(PUBLISH, {"scope": scope})]
 
 
 def test_a_publication_says_whom_it_reaches() -> None:
-    person = FakePerson("p")
+    person = FakePerson("a")
 
     decide(person, [item()], ok(learning_document(reach=ENDED)))
 
@@ -454,7 +457,7 @@ def test_a_publication_says_whom_it_reaches() -> None:
 
 
 def test_what_says_otherwise_elsewhere_is_superseded_in_its_wider_scope() -> None:
-    person = FakePerson("u")
+    person = FakePerson("s")
 
     sent = decide(person, [item(contradicts=[related_document()])], ok(learning_document()))
 
@@ -464,7 +467,7 @@ def test_what_says_otherwise_elsewhere_is_superseded_in_its_wider_scope() -> Non
 def test_one_of_several_is_chosen_to_be_superseded() -> None:
     here = {**related_document("lrn_8"), "scope": {"kind": "session", "id": "demo"}}
     rivals = [related_document("lrn_7"), here]
-    person = FakePerson("u", "x", "u", "2")
+    person = FakePerson("s", "x", "s", "2")
 
     sent = decide(person, [item(contradicts=rivals)], ok(learning_document()))
 
@@ -474,9 +477,9 @@ def test_one_of_several_is_chosen_to_be_superseded() -> None:
 @pytest.mark.parametrize(
     ("before", "keys", "body", "words"),
     [
-        ("when_relevant", "ap", {"applies": "always"}, "told on every run of its scope"),
-        ("always", "ap", {"applies": "when_relevant"}, "told when the input is about it"),
-        ("always", "aap", {}, "told on every run of its scope"),
+        ("when_relevant", "ta", {"applies": "always"}, "told on every run of its scope"),
+        ("always", "ta", {"applies": "when_relevant"}, "told when the input is about it"),
+        ("always", "tta", {}, "told on every run of its scope"),
     ],
 )
 def test_one_key_says_whether_it_is_told_always(
@@ -492,12 +495,12 @@ def test_one_key_says_whether_it_is_told_always(
 
 @pytest.mark.parametrize("applies", ["always", "when_relevant"])
 def test_whoever_edits_what_is_told_always_is_told_that_it_stays_so(applies: str) -> None:
-    person = FakePerson("e", "The door is green", "p")
+    person = FakePerson("e", "The door is green", "a")
 
     sent = decide(person, [item(applies=applies)], ok(learning_document()))
 
     assert sent == [(PUBLISH, {"content": "The door is green"})]
-    assert ("still told on every run of its scope; a changes that" in person.heard) == (
+    assert ("still told on every run of its scope; t changes that" in person.heard) == (
         applies == "always"
     )
 
@@ -515,7 +518,7 @@ ONE = "/learning-candidates/cand_1"
 
 
 def test_a_candidate_is_put_off_until_tomorrow() -> None:
-    person = FakePerson("z")
+    person = FakePerson("w")
     before = time.time() * 1000
 
     [(path, body)] = decide(person, [item()], ok(item_document()))
@@ -527,7 +530,7 @@ def test_a_candidate_is_put_off_until_tomorrow() -> None:
 
 
 def test_what_expires_before_it_wakes_is_said() -> None:
-    person = FakePerson("z")
+    person = FakePerson("w")
 
     decide(person, [item(expires_at_ms=1)], ok(item_document()))
 
@@ -537,14 +540,14 @@ def test_what_expires_before_it_wakes_is_said() -> None:
 @pytest.mark.parametrize(
     ("keys", "undone"),
     [
-        ("p", (REOPEN, {"reason": "undone in review"})),
+        ("a", (REOPEN, {"reason": "undone in review"})),
         ("n", (REOPEN, {"reason": "undone in review"})),
-        ("z", (SNOOZE, {"until_ms": 0})),
+        ("w", (SNOOZE, {"until_ms": 0})),
     ],
 )
 def test_the_last_decision_is_taken_back_and_asked_again(keys: str, undone: Any) -> None:
-    person = FakePerson(keys, "b", "s", "s")
-    done = learning_document() if keys == "p" else item_document()
+    person = FakePerson(keys, "z", "j", "j")
+    done = learning_document() if keys == "a" else item_document()
 
     sent = decide(
         person, [item(), item("cand_2")], ok(done), ok(item_document()), ok(item_document())
@@ -555,11 +558,10 @@ def test_the_last_decision_is_taken_back_and_asked_again(keys: str, undone: Any)
     assert person.heard[-1] == "2 skipped"
     headers = [it for it in person.heard if it in ("1 of 2", "2 of 2", "again")]
     assert headers == ["1 of 2", "2 of 2", "again", "2 of 2"]
-    assert ["[b]ack" in it for it in person.prompts] == [False, True, False, True]
 
 
-def test_one_decision_after_the_other_is_taken_back() -> None:
-    person = FakePerson("n", "s", "b", "b", "s", "s", "s")
+def test_what_was_skipped_is_shown_again_and_the_decision_before_it_is_taken_back() -> None:
+    person = FakePerson("n", "j", "k", "z", "j", "j", "j")
     items = [item(f"cand_{number}") for number in (1, 2, 3)]
     steps = [item_document(), item_document("cand_2"), item_document(), item_document()]
 
@@ -569,15 +571,71 @@ def test_one_decision_after_the_other_is_taken_back() -> None:
     assert person.heard[-1] == "3 skipped"
 
 
+def test_a_decision_is_taken_back_over_what_was_skipped_since() -> None:
+    person = FakePerson("n", "j", "z", "j", "j")
+    items = [item(), item("cand_2"), item("cand_3")]
+
+    sent = decide(person, items, ok(item_document()), ok(item_document()), ok(item_document()))
+
+    assert [path for path, _ in sent] == [REJECT, REOPEN, ONE]
+    assert person.heard[-1] == "3 skipped"
+
+
+def test_nothing_is_shown_again_where_nothing_was_skipped() -> None:
+    person = FakePerson("n", "k", "j")
+
+    sent = decide(person, [item(), item("cand_2")], ok(item_document(state="rejected")))
+
+    assert [path for path, _ in sent] == [REJECT]
+    assert "none was skipped before this one; z takes the last decision back" in person.heard
+
+
+def test_both_are_kept_where_they_stand_in_other_scopes() -> None:
+    shown = item(reaches=[HERE, ALL], suggested_scope=WORKSPACE, contradicts=[related_document()])
+
+    assert decide(FakePerson("b"), [shown], ok(learning_document())) == [
+        (PUBLISH, {"scope": WORKSPACE})
+    ]
+
+
+def test_one_scope_does_not_keep_both_and_another_does() -> None:
+    rival = related_document()
+    shown = item(reaches=[HERE, ALL], suggested_scope=WORKSPACE, conflicts_with=rival)
+    person = FakePerson("b", "1", "b")
+
+    sent = decide(person, [shown], ok(learning_document()))
+
+    assert sent == [(PUBLISH, {"scope": HERE["scope"]})]
+    assert "one scope holds one of the two" in person.screen
+
+
+def test_whoever_wants_to_look_is_told_the_pages_of_the_console() -> None:
+    person = FakePerson("o", "j")
+
+    decide(person, [item()])
+
+    assert [line for line in person.heard if line.startswith("http")] == [
+        "http://daemon.test/review/cand_1",
+        "http://daemon.test/runs/run_1",
+    ]
+
+
+def test_every_key_of_a_terminal_is_in_the_list_of_the_console_or_its_own() -> None:
+    listed = {line.partition("  ")[0] for line in help_lines()}
+    letters = {key for key in KEYS if len(key) == 1} - {"y", "?"}
+
+    assert listed == letters | {"1-4"}
+
+
 def test_nothing_is_taken_back_before_the_first_decision() -> None:
-    person = FakePerson("b", "s")
+    person = FakePerson("z", "j")
 
     assert decide(person, [item()]) == []
     assert "there is no decision to take back" in person.heard
 
 
 def test_a_decision_that_others_built_on_stays() -> None:
-    person = FakePerson("p", "b", "s")
+    person = FakePerson("a", "z", "j")
     problem = {"code": "learning_superseded", "domain": "learnings", "detail": "it was replaced"}
 
     decide(person, [item(), item("cand_2")], ok(learning_document()), refused(409, problem))

@@ -320,6 +320,12 @@
     tally();
   };
   document.addEventListener("change", count);
+  // The button says for whom it publishes.
+  document.addEventListener("change", (event) => {
+    const label = document.querySelector("[data-publish-label]");
+    const words = event.target instanceof HTMLElement ? event.target.dataset.publish : undefined;
+    if (label && words) label.textContent = words;
+  });
   document.addEventListener("DOMContentLoaded", refresh);
   document.addEventListener("htmx:after:swap", refresh);
 
