@@ -97,7 +97,12 @@ def test_a_decision_is_undone_by_a_key(live: DaemonProcess, tab: Page) -> None:
     expect(tab.locator("#queue [aria-current] .line")).to_have_text("Anna likes tea with milk")
     tab.keyboard.press("?")
     keys = tab.locator("#keys .of-page")
-    for key, meaning in (("k", "the one before"), ("x", "Select"), ("r", "Reject"), ("t", "always")):
+    for key, meaning in (
+        ("k", "the one before"),
+        ("x", "Select"),
+        ("r", "Reject"),
+        ("t", "always"),
+    ):
         expect(keys.locator("div").filter(has=tab.get_by_text(key, exact=True))).to_contain_text(meaning)  # fmt: skip
     assert candidate(live, first)["state"] == "pending"
 
