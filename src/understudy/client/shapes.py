@@ -79,7 +79,6 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "Page[BridgeDelivery]": "items:[BridgeDelivery] next_cursor?null",
         "Page[Bridge]": "items:[Bridge] next_cursor?null",
         "Page[BundleFile]": "items:[BundleFile] next_cursor?null",
-        "Page[Candidate]": "items:[Candidate] next_cursor?null",
         "Page[ChannelLink]": "items:[ChannelLink] next_cursor?null",
         "Page[ChannelMember]": "items:[ChannelMember] next_cursor?null",
         "Page[ChannelMessage]": "items:[ChannelMessage] next_cursor?null",
@@ -90,6 +89,7 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "Page[LearningUse]": "items:[LearningUse] next_cursor?null",
         "Page[Learning]": "items:[Learning] next_cursor?null",
         "Page[LifecycleEvent]": "items:[LifecycleEvent] next_cursor?null",
+        "Page[ListedCandidate]": "items:[ListedCandidate] next_cursor?null",
         "Page[Message]": "items:[Message] next_cursor?null",
         "Page[Persona]": "items:[Persona] next_cursor?null",
         "Page[PlaybookSummary]": "items:[PlaybookSummary] next_cursor?null",
@@ -138,9 +138,10 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "BulkResult": "action dry_run items:[BulkOutcome] has_more?false done_count?null refused_count?null",
     },
     "understudy.learnings.candidates": {
+        "ListedCandidate": 'candidate_id origin scope:LearningScope kind content semantic_key subject_key?null created_at_ms sensitivity?"scoped" applies?"when_relevant" confidence?80 source:LearningSource?{"run_id":null,"session_id":null,"agent_id":null,"input_event_offset":null,"observation_id":null,"derivation_id":null} evidence_refs:[EvidenceRef]?[] expires_at_ms?null state?"pending" capture_path?"api" derived_from_untrusted?false reproposal_of?null declined_before?false evidence_digest?null quote?null relations:[StatedRelation]?[] neighbours_digest?null automation_review:AutomationReview?null published_learning_id?null decided_at_ms?null decided_by?null decision_reason?null undone_learning_ids?[] snoozed_until_ms?null version?1 suggested_scope:LearningScope?null actions?null',
         "NextReviewItem": "item:ReviewItem following?null snoozed?null",
         "RejectedBefore": "candidate_id decided_at_ms?null decided_by?null reason?null",
-        "ReviewItem": 'candidate_id origin scope:LearningScope kind content semantic_key subject_key?null created_at_ms sensitivity?"scoped" applies?"when_relevant" confidence?80 source:LearningSource?{"run_id":null,"session_id":null,"agent_id":null,"input_event_offset":null,"observation_id":null,"derivation_id":null} evidence_refs:[EvidenceRef]?[] expires_at_ms?null state?"pending" capture_path?"api" derived_from_untrusted?false reproposal_of?null declined_before?false evidence_digest?null quote?null relations:[StatedRelation]?[] neighbours_digest?null automation_review:AutomationReview?null published_learning_id?null decided_at_ms?null decided_by?null decision_reason?null undone_learning_ids?[] snoozed_until_ms?null version?1 untrusted_sources?[] quotes?[] reaches:[Reach]?[] expired?false conflicts_with:RelatedLearning?null contradicts:[RelatedLearning]?[] duplicate_of:RelatedLearning?null similar:[RelatedLearning]?[] rejected_before:[RejectedBefore]?[] revoked_before:[RevokedBefore]?[]',
+        "ReviewItem": 'candidate_id origin scope:LearningScope kind content semantic_key subject_key?null created_at_ms sensitivity?"scoped" applies?"when_relevant" confidence?80 source:LearningSource?{"run_id":null,"session_id":null,"agent_id":null,"input_event_offset":null,"observation_id":null,"derivation_id":null} evidence_refs:[EvidenceRef]?[] expires_at_ms?null state?"pending" capture_path?"api" derived_from_untrusted?false reproposal_of?null declined_before?false evidence_digest?null quote?null relations:[StatedRelation]?[] neighbours_digest?null automation_review:AutomationReview?null published_learning_id?null decided_at_ms?null decided_by?null decision_reason?null undone_learning_ids?[] snoozed_until_ms?null version?1 suggested_scope:LearningScope?null untrusted_sources?[] quotes?[] reaches:[Reach]?[] expired?false conflicts_with:RelatedLearning?null contradicts:[RelatedLearning]?[] duplicate_of:RelatedLearning?null similar:[RelatedLearning]?[] rejected_before:[RejectedBefore]?[] revoked_before:[RevokedBefore]?[]',
         "RevokedBefore": "learning_id scope:LearningScope revoked_at_ms?null revoked_by?null reason?null",
     },
     "understudy.learnings.capture_settings": {
