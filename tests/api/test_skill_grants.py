@@ -136,6 +136,7 @@ def test_a_pinned_version_is_what_the_agent_gets(users: SkillUsers) -> None:
     assert users.bob.ok("GET", f"{ONE}/access?agent_id=default")["version"] == 1
     (held,) = users.bob.ok("GET", "/v1/agents/default/skills")["items"]
     assert (held["slug"], held["granted"], held["pinned_version"]) == (SLUG, True, 1)
+    assert (held["allowed"], held["reason"]) == (True, "agent_grant")
     users.bob.ok("POST", "/v1/sessions", {"session_id": "pinned"})
     (offered,) = users.bob.ok("GET", "/v1/sessions/pinned/skills")["items"]
     assert (offered["slug"], offered["version"], offered["reason"]) == (SLUG, 1, "agent_grant")

@@ -16,6 +16,7 @@ from tests.console.conftest import HIDDEN, OURS, client_of, undo
 from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
 from tests.support.daemon import DaemonProcess
 from tests.support.factories import make_file
+from tests.support.skill_service_harness import skill_md
 from understudy.console.pages.agents import TABS
 from understudy.daemon.wiring import Daemon
 from understudy.evolution.proposals import FileProposal, ProposalState
@@ -101,6 +102,13 @@ def test_saving_an_agent_keeps_a_route_that_is_no_longer_configured(daemon: Daem
     assert other.status_code == 400
 
 
+def test_the_skills_of_an_agent_say_why_each_may_be_used(console: TestClient) -> None:
+    made = console.post("/v1/skills", json={"content": skill_md()})
+    assert made.is_success, made.text
+    page = console.get(make(console, "writer"), params={"tab": "skills"}).text
+    assert "The user owns it." in page
+
+
 def test_a_file_that_changed_meanwhile_keeps_both_texts(console: TestClient) -> None:
     path = make(console, "writer")
     form = {"_do": "file", "name": "SOUL.md", "content": "Mine <b>", "version": "1"}
@@ -183,6 +191,7 @@ def test_a_proposal_is_shown_with_its_changes_and_decided(daemon: Daemon) -> Non
             unit.proposals.add(proposal)
 
         page = console.get(path, params={"tab": "evolution"}).text
+        assert page.count("+Be warm.") == 1
         form = {"agent_id": "writer", "proposal_id": "prp_1", "_to": f"{path}?tab=evolution"}
         console.post("/act/agents.approve_proposal", data=form, headers=OURS)
 

@@ -304,3 +304,16 @@ def test_the_list_of_runs_follows_and_is_narrowed_by_its_counts(
     expect(tab).to_have_url(re.compile("status=waiting_for_approval"))
     tab.get_by_role("link", name="please do it").click()
     expect(tab).to_have_url(re.compile(run_id))
+
+
+def test_the_composer_of_an_empty_conversation_is_at_the_foot(
+    tab: Page, live: DaemonProcess
+) -> None:
+    tab.goto(f"/sessions/{live.post('/v1/sessions', {})['session_id']}")
+    box = tab.locator("form.composer").bounding_box()
+    foot = tab.locator(".foot").bounding_box()
+    assert box is not None
+    assert foot is not None
+    # What is between them is the gap of the page alone.
+    assert 0 <= foot["y"] - (box["y"] + box["height"]) < 40
+    assert foot["y"] + foot["height"] > tab.evaluate("innerHeight") - 40

@@ -133,6 +133,12 @@ def test_a_page_that_does_not_exist_is_not_found(docs: TestClient, path: str) ->
     assert docs.get(path).status_code == 404
 
 
+def test_a_page_is_found_under_the_name_of_its_file(docs: TestClient) -> None:
+    moved = docs.get("/docs/howto/console.md", follow_redirects=False)
+    assert (moved.status_code, moved.headers["location"]) == (308, "/docs/howto/console")
+    assert docs.get("/docs/howto/nowhere.md").status_code == 404
+
+
 def test_a_query_is_shown_as_text(docs: TestClient) -> None:
     answer = docs.get("/docs/search", params={"q": '"><script>x</script>' + "y" * 9_999})
 

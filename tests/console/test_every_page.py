@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 from tests.api.furniture import furniture
 from tests.api.skill_users import Person
 from tests.support.browser import PHONE, tab_of
-from tests.support.daemon import DaemonProcess
+from tests.support.daemon import DaemonProcess, wait_for
 from tests.support.openapi import committed_document
 from understudy.console.site_map import PAGES
 from understudy.i18n.terms import table
@@ -84,6 +84,41 @@ def test_no_label_is_the_raw_name_of_a_field(
         shown = {label: path for path in pages for label in labels_on(http, path, language)}
     wrong = [label for label in shown if "_" in label or label in raw or label.endswith(" id")]
     assert wrong == []
+
+
+def shown_on(live: DaemonProcess, pages: list[str], start: str) -> str:
+    """The text of the page of this kind that the walk met."""
+    path = next(path for path in pages if path.startswith(start))
+    with live.client(timeout=60) as http:
+        page = http.get(path, headers={"Accept": "text/html"}).text
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def test_an_approval_that_no_rule_asked_for_names_no_rule(
+    live: DaemonProcess, pages: list[str]
+) -> None:
+    text = shown_on(live, pages, "/review/approval/")
+    assert "Asked because no rule matches, and this tool needs approval by default" in text
+    assert "Asked by a rule" not in text
+
+
+def test_a_rollout_that_may_advance_says_what_its_proof_is(
+    live: DaemonProcess, pages: list[str]
+) -> None:
+    text = shown_on(live, pages, "/rollouts/")
+    assert "The conditions of the policy are met; a person decides. No run has executed" in text
+    assert "It may repeat what strangers wrote: read the definition first." in text
+    assert "stated by a person" in text
+
+
+def test_a_candidate_that_waits_is_proposed_and_not_learned(live: DaemonProcess) -> None:
+    live.post("/v1/sessions", {"session_id": "thoughts"})
+    live.submit("thoughts", "Preference: I like short answers")
+    asked = "/v1/learning-candidates?waiting=true&query=short+answers"
+    wait_for(lambda: live.get(asked)["items"])
+    text = shown_on(live, ["/sessions/thoughts"], "/sessions")
+    assert "Proposed: I like short answers" in text
+    assert "Learned:" not in text
 
 
 # Parts that end outside the box they stand in, though the box does not say that more follows.

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -132,6 +133,40 @@ def test_a_new_session_is_where_its_form_leads(console: TestClient) -> None:
 
     [session] = console.get("/v1/sessions").json()["items"]
     assert made.headers["location"] == f"/sessions/{session['session_id']}?x="
+
+
+def test_a_session_without_a_message_is_titled_by_its_age(console: TestClient) -> None:
+    made = begin(console)
+    console.post("/v1/sessions", json={"session_id": "launch"})
+    listed, own = console.get("/sessions").text, console.get(f"/sessions/{made}").text
+    assert f'<a href="/sessions/{made}">New conversation, 0 s ago</a>' in listed
+    assert f">{made}<" not in listed
+    assert '<a href="/sessions/launch">launch</a>' in listed
+    assert "<h1>New conversation, " in own
+    assert "<title>New conversation, " in own
+    picker = console.get("/memory").text
+    assert re.search(rf'<option value="session:{made}"[^>]*>New conversation, ', picker)
+
+
+def test_the_journal_says_in_words_what_happened(console: TestClient, daemon: Daemon) -> None:
+    session = begin(console)
+    data = {"what": "candidate_created", "candidate_id": "cand_1", "state": "pending"}
+    note = NewEvent(kind=EventKind.LEARNING, data=data)
+    with daemon.resources.units.write() as unit:
+        unit.journal.append(session, (note,), at_ms=NOW)
+    for language, words in (
+        ("en", "candidate proposed · pending"),
+        ("vi", "đã có đề xuất · đang chờ"),
+        ("zh", "已提出候选 · 待定"),
+    ):
+        headers = {"Accept-Language": language}
+        page = console.get(f"/sessions/{session}?tab=journal", headers=headers).text
+        lines = [
+            " ".join(line.split())
+            for line in re.findall(r"<summary>(.*?)</summary>", page, re.DOTALL)
+        ]
+        assert words in lines
+        assert not [line for line in lines if "_" in line]
 
 
 def test_a_form_that_leads_to_its_own_page_adds_no_step_back(console: TestClient) -> None:

@@ -536,7 +536,7 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "SidechainView": "session_id agent_id status is_live label?null spawned_by_run_id?null last_run:LastRun?null created_at_ms updated_at_ms",
     },
     "understudy.wire.skills": {
-        "AgentSkillView": "id slug name description visibility version is_system granted allowed pinned_version?null",
+        "AgentSkillView": "id slug name description visibility version is_system granted allowed reason pinned_version?null",
         "GrantView": "kind granted_by created_at_ms agent_id?null user_id?null pinned_version?null",
         "OfferedSkill": 'slug name description origin digest context reason missing_deps unusable?null id?null version when_to_use?""',
         "SkillChanged": 'id slug name description origin owner_id visibility status enabled is_draft version is_system tags missing_deps frontmatter digest size created_at_ms updated_at_ms actions ok?"true"',

@@ -206,9 +206,9 @@ def steps_of(run: RunTurn) -> list[StepRow]:
 def gist(event: Mapping[str, Any]) -> str:
     """One line about a journal event."""
     data = event["data"]
-    said = _text(data.get("items", ())) or data.get("text") or data.get("type") or data.get("name")
+    said = _text(data.get("items", ())) or data.get("text") or data.get("name")
     wanted = [str(call.get("name")) for call in data.get("tool_calls", ())]
-    return " ".join(str(said or ", ".join(wanted) or ", ".join(data)).split())[:GIST_CHARS]
+    return " ".join(str(said or ", ".join(wanted)).split())[:GIST_CHARS]
 
 
 def pretty(text: str) -> str:

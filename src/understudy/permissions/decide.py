@@ -32,9 +32,9 @@ MAX_TEXT_CHARS: Final = 256 * 1024
 STRICTNESS: Final = {decision: place for place, decision in enumerate(PermissionDecision)}
 _NEARNESS: Final = {level: place for place, level in enumerate(Level)}
 _DEFAULTS: Final = {
-    PermissionDecision.ALLOW: "no rule matches, and the tool needs no approval by itself",
-    PermissionDecision.ASK: "no rule matches, and the tool asks for approval by itself",
-    PermissionDecision.DENY: "no rule matches, and the tool is denied by itself",
+    PermissionDecision.ALLOW: "no rule matches, and this tool needs no approval by default",
+    PermissionDecision.ASK: "no rule matches, and this tool needs approval by default",
+    PermissionDecision.DENY: "no rule matches, and this tool is denied by default",
 }
 # Below this, numbers are left as they are.
 MAX_DEPTH: Final = 64

@@ -304,3 +304,4 @@ class AgentSkill:
     granted: bool
     pinned_version: int | None
     allowed: bool
+    reason: AccessReason

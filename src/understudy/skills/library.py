@@ -443,11 +443,13 @@ def _access(granted: GrantedSkill, user_id: str, about: Mapping[str, Any]) -> Sk
 
 def _agent_skill(granted: GrantedSkill, user_id: str) -> AgentSkill:
     grant = granted.agent_grant
+    decision = access_of(granted, user_id)
     return AgentSkill(
         skill=granted.skill,
         granted=grant is not None,
         pinned_version=None if grant is None else grant.pinned_version,
-        allowed=access_of(granted, user_id).allowed,
+        allowed=decision.allowed,
+        reason=decision.reason,
     )
 
 

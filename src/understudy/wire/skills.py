@@ -172,6 +172,8 @@ class AgentSkillView(View):
     is_system: bool
     granted: bool
     allowed: bool
+    # The rule that decided `allowed`.
+    reason: AccessReason
     pinned_version: Omitted[int] = None
 
 

@@ -181,6 +181,7 @@ def _agent_skill_view(held: AgentSkill) -> AgentSkillView:
         id=held.skill.skill_id,
         granted=held.granted,
         allowed=held.allowed,
+        reason=held.reason,
         pinned_version=held.pinned_version,
     )
 

@@ -10,7 +10,7 @@ from typing import Final
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.console.documentation.api import FOLDER, ApiReference
@@ -50,6 +50,8 @@ class DocsRoutes:
             kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
             return Response(self._images[name], media_type=kind, headers=self._headers)
         page = site.documentation.pages.get(name)
+        if page is None and name.removesuffix(".md") in site.documentation.pages:
+            return RedirectResponse(f"/docs/{name.removesuffix('.md')}", 308)
         if page is None:
             raise HTTPException(404)
         return self._html(await run_in_threadpool(site.page, page, language_of(request, None)))
