@@ -72,7 +72,8 @@ async def test_a_sidechain_keeps_the_persona_and_scope_of_its_spawn(
     scope = {"skill_allow": ["x", "y"], "mcp_server_allow": ["git"]}
     personas.create(ALICE, "p", PersonaFields(soul="one", capability_scope=scope))
     sessions.create(ALICE, NewSession(session_id="root", persona_id="p"))
-    sessions.set_credential_scope(ALICE, "root", {"route_allow": ["a"]})
+    own = {"route_allow": ["a"], "connector_allow": ["slack"], "mcp_server_deny": ["git"]}
+    sessions.set_credential_scope(ALICE, "root", own)
     wider = {"skill_allow": ["y", "z"], "mcp_server_allow": ["git", "time"]}
     fake.rule = play({"parent": [spawn("child", capability_scope=wider)]})
     sidechain_runs.harness.submit("parent", session_id="root")
@@ -90,9 +91,7 @@ async def test_a_sidechain_keeps_the_persona_and_scope_of_its_spawn(
     assert [skill for skill in "wxyz" if effective.gate("skill").permits(skill)] == ["y"]
     servers = [name for name in ("git", "time") if effective.gate("mcp_server").permits(name)]
     assert servers == ["git"]
-    assert child.credential_scope is not None
-    assert child.credential_scope["route_allow"] == ["a"]
-    assert child.credential_scope["connector_deny"] == ["*"]
+    assert child.credential_scope == own
     assert "one" in fake.requests[-1].system
 
 
@@ -103,12 +102,13 @@ async def test_the_scope_of_a_sidechain_can_be_narrowed_and_not_widened(
     child = sessions.create(ALICE, NewSession(parent_session_id="s1")).session_id
 
     sessions.set_capability_scope(ALICE, child, {"skill_allow": ["y", "z"]})
-    sessions.set_credential_scope(ALICE, child, {"route_allow": ["a"], "mcp_server_allow": ["m"]})
+    assert sessions.get(child).credential_scope is None
+    for servers in (["m", "n"], ["m", "o"]):
+        sessions.set_credential_scope(ALICE, child, {"mcp_server_allow": servers})
 
     kept = sessions.get(child)
     assert kept.capability_scope == {"skill_allow": ["y"]}
-    assert kept.credential_scope is not None
-    assert kept.credential_scope["mcp_server_deny"] == ["*"]
+    assert kept.credential_scope == {"mcp_server_allow": ["m"]}
     for clear in (sessions.set_capability_scope, sessions.set_credential_scope):
         with pytest.raises(Conflict) as refused:
             clear(ALICE, child, None)

@@ -25,9 +25,14 @@ class Gate:
 
     def permits(self, name: str) -> bool:
         """Whether `name` is permitted."""
+        return self.refusing(name) is None
+
+    def refusing(self, name: str) -> str | None:
+        """The list that refuses `name`: `deny` has it, or `allow` lacks it; None for neither."""
         if ALL in self.deny or name in self.deny:
-            return False
-        return self.allow is None or ALL in self.allow or name in self.allow
+            return "deny"
+        is_allowed = self.allow is None or ALL in self.allow or name in self.allow
+        return None if is_allowed else "allow"
 
     def narrowed_by(self, other: "Gate") -> "Gate":
         """The gate that permits what both permit: allow lists intersect, deny lists unite.

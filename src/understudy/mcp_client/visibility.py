@@ -11,7 +11,6 @@ from understudy.sessions.scopes import effective_capability_scope, effective_cre
 SERVER: Final = "mcp_server"
 TOOL: Final = "mcp_tool"
 OPEN: Final = Scope(gates={})
-CLOSED: Final = Scope(gates={SERVER: Gate(allow=())})
 
 
 class McpVisibility:
@@ -35,16 +34,8 @@ class McpVisibility:
 
 def lacks_credentials(session: Session, server: McpServer) -> bool:
     """Whether the server needs a credential that the session may not use."""
-    permits = _credential_scope(session).gate(SERVER).permits
-    return server.is_credentialed and not permits(server.name)
-
-
-def _credential_scope(session: Session) -> Scope:
-    """The credential scope of a session; a sidechain without one has no credentials."""
-    scope = effective_credential_scope(session)
-    if scope is not None:
-        return scope
-    return OPEN if session.parent_session_id is None else CLOSED
+    scope = effective_credential_scope(session) or OPEN
+    return server.is_credentialed and not scope.gate(SERVER).permits(server.name)
 
 
 def _permits(gate: Gate, spellings: Sequence[str]) -> bool:

@@ -44,7 +44,7 @@ class SidechainWish:
     model: str | None = None
     fallback_model: str | None = None
     denied: tuple[CallRule, ...] = ()
-    # The part of the run's credential scope that it gets; None for the usual one.
+    # The part of the run's credential scope that it gets; None for all of it.
     credential_scope: Mapping[str, object] | None = None
     # Its own folder in the workspace, and the definition of a promoted skill that it executes.
     workdir: str | None = None

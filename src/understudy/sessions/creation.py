@@ -11,7 +11,7 @@ from understudy.core.errors import Invalid, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.core.records import JsonObject
-from understudy.core.scope import Gate, Scope
+from understudy.core.scope import Scope
 from understudy.permissions.model import CallRule
 from understudy.permissions.rules import NOTHING_RUNS, read_document, rules_for_sidechain
 from understudy.sessions.journal import EventKind, NewEvent
@@ -37,11 +37,6 @@ if TYPE_CHECKING:
 
 FlatScope = Mapping[str, object]
 _Read = Callable[[FlatScope], Scope]
-
-# A sidechain without a credential scope keeps its parent's routes only.
-SIDECHAIN_CREDENTIALS = Scope(
-    gates={kind: Gate(allow=()) for kind in ("connector", "connector_credential", "mcp_server")}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +80,7 @@ def new_session(unit: "Unit", principal: Principal, wanted: NewSession, *, now_m
     capabilities, credentials = wanted.capabilities, wanted.credentials
     if parent is not None:
         capabilities = _narrowed(effective_capability_scope(parent), capabilities)
-        own = SIDECHAIN_CREDENTIALS if credentials is None else credentials
-        credentials = _narrowed(effective_credential_scope(parent), own)
+        credentials = _narrowed(effective_credential_scope(parent), credentials)
     return Session(
         session_id=wanted.session_id or new_id("ses"),
         agent_id=agent_id,

@@ -9,6 +9,11 @@ from understudy.sessions.model import Session
 
 Flat = Mapping[str, list[str]]
 
+# Routes, but no connectors and no MCP servers with credentials.
+ROUTES_ONLY = Scope(
+    gates={kind: Gate(allow=()) for kind in ("connector", "connector_credential", "mcp_server")}
+)
+
 
 def read_capability_scope(flat: Mapping[str, object]) -> Scope:
     """A capability scope from its flat form; `Invalid` names unknown keys and wrong types."""
@@ -16,12 +21,8 @@ def read_capability_scope(flat: Mapping[str, object]) -> Scope:
 
 
 def read_credential_scope(flat: Mapping[str, object]) -> Scope:
-    """A credential scope; naming connectors without credentials denies the credentials."""
-    lists = _checked(flat, CREDENTIAL_KINDS, "credential_scope")
-    scope = Scope.from_json(lists, CREDENTIAL_KINDS)
-    if "connector" in scope.gates and "connector_credential" not in scope.gates:
-        return Scope(gates={**scope.gates, "connector_credential": Gate(allow=())})
-    return scope
+    """A credential scope from its flat form; `Invalid` names unknown keys and wrong types."""
+    return Scope.from_json(_checked(flat, CREDENTIAL_KINDS, "credential_scope"), CREDENTIAL_KINDS)
 
 
 def effective_capability_scope(session: Session) -> Scope | None:

@@ -84,10 +84,10 @@ def test_a_persona_and_its_session_narrow_each_other() -> None:
     assert sight.server_hidden_by(server("git")) == CAPABILITY
 
 
-def test_a_session_below_another_has_no_credentials_unless_it_was_given_some() -> None:
+def test_a_session_below_another_is_bound_by_its_credential_scope_alone() -> None:
     child = make_session(parent_session_id="above")
-    given = make_session(parent_session_id="above", credential_scope={"mcp_server_allow": ["git"]})
+    given = make_session(parent_session_id="above", credential_scope={"mcp_server_deny": ["git"]})
 
-    assert McpVisibility(child).server_hidden_by(server("git", credentialed=True)) == CREDENTIAL
-    assert McpVisibility(child).server_hidden_by(server("git")) is None
-    assert McpVisibility(given).server_hidden_by(server("git", credentialed=True)) is None
+    assert McpVisibility(child).server_hidden_by(server("git", credentialed=True)) is None
+    assert McpVisibility(given).server_hidden_by(server("git")) is None
+    assert McpVisibility(given).server_hidden_by(server("git", credentialed=True)) == CREDENTIAL

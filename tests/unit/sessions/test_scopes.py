@@ -57,13 +57,13 @@ def test_one_scope_alone_is_the_scope(
     assert (None if effective is None else effective.to_json()) == expected
 
 
-def test_naming_connectors_without_credentials_denies_the_credentials() -> None:
-    scope = read_credential_scope({"connector_allow": ["mail"]})
+def test_a_list_that_is_missing_permits_everything_and_a_refusal_names_its_list() -> None:
+    scope = read_credential_scope({"connector_allow": ["mail"], "mcp_server_deny": ["git"]})
 
-    assert scope.gate("connector").permits("mail")
-    assert not scope.gate("connector_credential").permits("mail:TOKEN")
-    again = read_credential_scope(scope.to_json())
-    assert not again.gate("connector_credential").permits("mail:TOKEN")
+    assert scope.gate("connector").refusing("mail") is None
+    assert scope.gate("connector").refusing("slack") == "allow"
+    assert scope.gate("connector_credential").refusing("mail:TOKEN") is None
+    assert scope.gate("mcp_server").refusing("git") == "deny"
 
 
 def test_credentials_that_are_named_are_permitted() -> None:

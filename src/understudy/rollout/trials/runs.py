@@ -16,8 +16,9 @@ from understudy.rollout.worktrees import Worktrees
 from understudy.runs.intake import RunIntake
 from understudy.runs.model import TRIAL_SOURCE, InputItem, Run
 from understudy.runs.submission import Submission
-from understudy.sessions.creation import SIDECHAIN_CREDENTIALS, NewSession, open_session
+from understudy.sessions.creation import NewSession, open_session
 from understudy.sessions.model import Session
+from understudy.sessions.scopes import ROUTES_ONLY
 from understudy.skills.tools.fork import ForkTools, tools_for_promoted
 from understudy.tools.base import ToolError
 
@@ -119,7 +120,7 @@ class TrialRuns:
             # The executing run does not use the skill again, and the run without it is not offered
             # it, although it may be a canary.
             capability_scope={**tools.capabilities, "skill_deny": [name]},
-            credential_scope=tools.credentials or SIDECHAIN_CREDENTIALS.to_json(),
+            credential_scope=tools.credentials or ROUTES_ONLY.to_json(),
             denied=(*TRIAL_RULES, *tools.denied),
             workdir=place.workdir,
             trial_id=place.trial_id,

@@ -14,8 +14,8 @@ from understudy.permissions.rules import deny_rules
 from understudy.runs.sidechain_links import question_data
 from understudy.runs.sidechain_tools import REPORT_NOTE
 from understudy.runs.sidechains import SidechainService, SidechainStanding, SidechainWish, child_id
-from understudy.sessions.creation import SIDECHAIN_CREDENTIALS
 from understudy.sessions.model import Spawn
+from understudy.sessions.scopes import ROUTES_ONLY
 from understudy.skills.catalogue import LoadedSkill
 from understudy.skills.runtime_settings import RuntimeSettings
 from understudy.skills.usage import RecordedUse
@@ -49,7 +49,7 @@ class ForkTools:
     denied: tuple[CallRule, ...] = ()
     # As a capability scope: the named MCP tools; all others are hidden.
     capabilities: Mapping[str, list[str]] = field(default_factory=dict)
-    # The part of its parent's credential scope that it gets; None for the usual one.
+    # The part of its parent's credential scope that it gets; None for all of it.
     credentials: Mapping[str, Any] | None = None
 
 
@@ -72,7 +72,7 @@ def tools_for(
     if not outside:
         return ForkTools(denied=denied)
     servers = tuple(sorted({name.partition(SLASH)[0] for name in outside}))
-    given = Scope(gates={**SIDECHAIN_CREDENTIALS.gates, "mcp_server": Gate(allow=servers)})
+    given = Scope(gates={**ROUTES_ONLY.gates, "mcp_server": Gate(allow=servers)})
     return ForkTools(
         denied=denied,
         # All other tools of a server are hidden, also those that it adds later.
