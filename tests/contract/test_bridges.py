@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.channel_harness import PAGE, ROOM, ChannelHarness
-from tests.support.factories import ADMIN
+from tests.support.channel_harness import PAGE, ROOM, ChannelHarness, person
+from tests.support.factories import ADMIN, ALICE
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.receiver import Receiver
 from understudy.channels.bridge_model import Bridge, BridgeDelivery, Connector
@@ -17,8 +17,16 @@ from understudy.channels.bridge_worker import BridgeDuty
 from understudy.channels.bridges import BridgeService
 from understudy.channels.posting import Posting
 from understudy.core.errors import Conflict, Invalid, Rejected
+from understudy.core.principal import Principal, Role
 from understudy.deliveries.webhook import WebhookSender
 from understudy.storage.unit import Units
+
+MAL = Principal(user_id="mal", role=Role.OPERATOR)
+TOKEN = "xoxb-" + "of-alice"
+SLACK: dict[str, Any] = {
+    "credentials": {"signing_secret": "sign" + "-it", "bot_token": TOKEN},
+    "settings": {"channel": "C1"},
+}
 
 
 class Bridges:
@@ -37,8 +45,14 @@ class Bridges:
     def queue(self, *arguments: Any) -> None:
         self.service.queue(*arguments)
 
-    def make(self, connector: Connector = Connector.WEBHOOK, **fields: Any) -> str:
-        made = self.service.create(ADMIN, ROOM, "b1", connector, **fields)
+    def make(
+        self,
+        connector: Connector = Connector.WEBHOOK,
+        *,
+        principal: Principal = ADMIN,
+        **fields: Any,
+    ) -> str:
+        made = self.service.create(principal, ROOM, "b1", connector, **fields)
         return made.secret or ""
 
     def receive(self, secret: str, **document: Any) -> Any:
@@ -147,13 +161,24 @@ async def test_what_is_said_goes_out_signed_and_once(bridges: Bridges, receiver:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("ann", "because"),
+    [
+        ({"connector_allow": ["slack"]}, "does not allow webhook: connector_allow lacks it"),
+        ({"connector_deny": ["*"]}, "does not allow webhook: connector_deny has it"),
+        (
+            {"connector_credential_allow": ["b2"]},
+            "does not allow b1: connector_credential_allow lacks it",
+        ),
+    ],
+)
 async def test_an_agent_speaks_outside_only_within_its_credential_scope(
-    bridges: Bridges, receiver: Receiver
+    bridges: Bridges, receiver: Receiver, ann: dict[str, list[str]], because: str
 ) -> None:
     bridges.make(outgoing_url=receiver.url)
     scopes = {
-        "ann": {"connector_allow": ["slack"], "connector_credential_allow": ["*"]},
-        "bob": {"connector_allow": ["webhook"], "connector_credential_allow": ["b1"]},
+        "ann": ann,
+        "bob": {"connector_allow": ["webhook"]},
     }
     with bridges.channels.units.write() as unit:
         for name, scope in scopes.items():
@@ -170,7 +195,7 @@ async def test_an_agent_speaks_outside_only_within_its_credential_scope(
     said = sorted(json.loads(post.body)["text"] for post in receiver.requests)
     assert said == ["Fine.", "Well?"]
     [refused] = [each for each in bridges.deliveries() if each.status == "refused"]
-    assert "does not allow webhook" in (refused.last_error or "")
+    assert because in (refused.last_error or "")
 
 
 @pytest.mark.anyio
@@ -225,3 +250,166 @@ async def test_a_mailbox_with_another_password_takes_nothing_down(
     assert isinstance(bridge, Bridge)
     assert bridge.due_at_ms is not None
     assert bridge.due_at_ms > bridges.channels.clock.now_ms()
+
+
+def test_only_its_maker_or_an_admin_changes_or_deletes_a_bridge(bridges: Bridges) -> None:
+    bridges.make(Connector.SLACK, principal=ALICE, **SLACK)
+    with pytest.raises(Rejected) as refused:
+        bridges.service.update(MAL, ROOM, "b1", outgoing_url="http://attacker.example/")
+    assert refused.value.code == "bridge_not_yours"
+    with pytest.raises(Rejected):
+        bridges.service.delete(MAL, ROOM, "b1")
+    with pytest.raises(Rejected):
+        bridges.channels.service.delete(MAL, ROOM)
+
+    assert bridges.service.get(ROOM, "b1").version == 1
+    assert not bridges.service.update(ALICE, ROOM, "b1", is_enabled=False).is_enabled
+    assert bridges.service.update(ADMIN, ROOM, "b1", is_enabled=True).is_enabled
+    bridges.service.delete(ADMIN, ROOM, "b1")
+
+
+@pytest.mark.anyio
+async def test_a_new_target_never_gets_the_stored_credentials(
+    bridges: Bridges, receiver: Receiver
+) -> None:
+    bridges.make(Connector.SLACK, principal=ALICE, **SLACK)
+    with pytest.raises(Invalid) as refused:
+        bridges.service.update(ADMIN, ROOM, "b1", outgoing_url=receiver.url)
+    assert refused.value.code == "bridge_credentials_dropped"
+    assert "bot_token, signing_secret" in str(refused.value)
+    given = {"signing_secret": "new" + "-one", "bot_token": "xoxb-" + "new"}
+    bridges.service.update(ADMIN, ROOM, "b1", outgoing_url=receiver.url, credentials=given)
+    bridges.channels.say("Hello")
+    await bridges.work()
+
+    [post] = receiver.requests
+    assert TOKEN not in f"{post.headers} {post.body!r}"
+    # The target stays the same, so the credentials stay as well.
+    assert bridges.service.update(ALICE, ROOM, "b1", settings={"channel": "C2"}).version == 3
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("connector", "fields", "change"),
+    [
+        (
+            Connector.MATRIX,
+            {"credentials": {"hs_token": "h" * 8}, "settings": {"homeserver": "https://m.example"}},
+            {"homeserver": "https://attacker.example"},
+        ),
+        (
+            Connector.SLACK,
+            {**SLACK, "outgoing_url": "https://{channel}/post"},
+            {"channel": "attacker.example"},
+        ),
+        *(
+            (Connector.EMAIL, {"credentials": {"smtp_password": "p" * 8}}, {name: value})
+            for name, value in {
+                "smtp_host": "attacker.example",
+                "smtp_port": "26",
+                "smtp_security": "none",
+                "imap_host": "attacker.example",
+                "imap_port": "26",
+                "imap_security": "none",
+            }.items()
+        ),
+    ],
+)
+def test_every_setting_that_moves_the_target_drops_the_credentials(
+    bridges: Bridges, connector: Connector, fields: dict[str, Any], change: dict[str, str]
+) -> None:
+    bridges.make(connector, principal=ALICE, **fields)
+    with pytest.raises(Invalid) as refused:
+        bridges.service.update(ALICE, ROOM, "b1", settings=change)
+
+    assert refused.value.code == "bridge_credentials_dropped"
+
+
+def test_an_operator_maps_outside_people_to_themselves_alone(bridges: Bridges) -> None:
+    with pytest.raises(Rejected) as refused:
+        bridges.make(principal=MAL, identities={"x": "alice"})
+    assert refused.value.code == "bridge_identity_not_yours"
+    bridges.make(principal=MAL, identities={"x": "mal"})
+    with pytest.raises(Rejected):
+        bridges.service.update(MAL, ROOM, "b1", identities={"x": "alice"})
+
+    bridges.service.update(ADMIN, ROOM, "b1", identities={"x": "alice"})
+    # What an admin mapped stays; anything new has to be oneself.
+    kept = {"x": "alice", "y": "mal"}
+    assert bridges.service.update(MAL, ROOM, "b1", identities=kept).identities == kept
+
+
+def test_the_audit_names_who_set_the_bridge_up(bridges: Bridges) -> None:
+    secret = bridges.make(principal=ALICE, identities={"x": "alice"})
+    bridges.receive(secret, id="1", text="Hello", author="x")
+
+    with bridges.channels.units.read() as unit:
+        entry = unit.audit.page(PAGE, resource=None, actor=None).items[0]
+    assert (entry.actor, entry.reason) == ("bridge b1 of alice", "as alice")
+
+
+def test_nobody_takes_the_name_of_another_member(bridges: Bridges) -> None:
+    service = bridges.channels.service
+    with pytest.raises(Conflict) as refused:
+        service.put_member(MAL, ROOM, replace(person("mal"), display_name=" ALICE"))
+    assert (refused.value.code, refused.value.params["member_id"]) == ("name_taken", "alice")
+
+    secret = bridges.make(unknown_senders="guest")
+    bridges.receive(secret, id="1", text="I am Alice", author="eve", author_name="Alice")
+    [message] = service.messages(ROOM, PAGE).items
+    assert message.sender.display_name == "b1:eve"
+    # A member keeps its own name, in whatever case.
+    service.put_member(ALICE, ROOM, replace(person("alice"), display_name="ALICE"))
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"settings": {"outgoing_url": "http://there.example/"}}, "/settings/outgoing_url"),
+        ({"settings": {"bot_token": TOKEN}, "outgoing_url": "https://x.example/{bot_token}"}, "/settings/bot_token"),
+        ({"credentials": {**SLACK["credentials"], "channel": "C1"}}, "/credentials/channel"),
+    ],
+)  # fmt: skip
+def test_a_field_in_the_wrong_place_is_refused_by_name(
+    bridges: Bridges, fields: dict[str, Any], pointer: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        bridges.make(Connector.SLACK, **{**SLACK, **fields})
+
+    assert [each.pointer for each in refused.value.errors] == [pointer]
+    assert "outgoing_url" in str(refused.value)
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("setting", ["imap_host", "smtp_host"])
+@pytest.mark.parametrize("host", ["169.254.169.254", "fe80::1"])
+def test_mail_goes_to_no_address_that_webhooks_may_not_reach(
+    bridges: Bridges, setting: str, host: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        bridges.make(Connector.EMAIL, settings={setting: host})
+
+    assert [each.pointer for each in refused.value.errors] == [f"/settings/{setting}"]
+
+
+@pytest.mark.one_database
+@pytest.mark.anyio
+async def test_the_address_of_a_mail_host_is_checked_again_when_it_is_used(
+    bridges: Bridges, mail: MailServer
+) -> None:
+    fields = mail.fields()
+    bridges.make(Connector.EMAIL, **fields)
+    elsewhere = {**fields["settings"], "smtp_host": "0.0.0.0", "imap_host": "0.0.0.0"}
+    with bridges.channels.units.write() as unit:
+        stored = unit.bridges.get("b1")
+        assert stored is not None
+        moved = replace(stored, settings=elsewhere, version=2)
+        unit.bridges.update(moved, expected_version=1)
+    mail.put(sender="ann@example.org", text="Hello", message_id="<1@x>")
+    bridges.channels.say("Hello")
+    await bridges.work()
+
+    [delivery] = bridges.deliveries()
+    assert (delivery.status, delivery.attempts) == ("dead", 1)
+    assert (mail.sent, mail.seen) == ([], set())

@@ -29,7 +29,7 @@ class MailServer:
         )
         self.mails.append(mail.encode())
 
-    def fields(self) -> dict[str, dict[str, str]]:
+    def fields(self) -> dict[str, Any]:
         """The settings and credentials of a bridge to this server."""
         return {
             "settings": {

@@ -2,6 +2,7 @@
 
 import imaplib
 import smtplib
+import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 from understudy.channels.bridge_mapping import heard_in
 from understudy.channels.bridge_model import Bridge, IncomingMessage
+from understudy.runs.submission import host_refused_because
 
 TIMEOUT_S: Final = 20.0
 MAX_FETCHED: Final = 50
@@ -22,6 +24,10 @@ TLS: Final = "tls"
 
 class MailFailed(Exception):
     """The mail server cannot be reached or refuses; the message names no credential."""
+
+
+class MailHostRefused(MailFailed):
+    """The mail server has an address that nothing is sent to."""
 
 
 def fetch(bridge: Bridge) -> tuple[list[tuple[bytes, IncomingMessage]], list[bytes]]:
@@ -60,8 +66,11 @@ def send(
     if thread:
         mail["In-Reply-To"] = mail["References"] = " ".join(thread.split())
     mail.set_content(text)
+    host, port = settings.get("smtp_host", ""), int(settings.get("smtp_port", "465"))
     try:
-        with _smtp(settings) as server:
+        _check_addresses(host, port)
+        with _smtp(settings, host, port) as server:
+            _check_peer(server.sock)
             if secrets.get("smtp_password"):
                 server.login(settings.get("smtp_user", ""), secrets["smtp_password"])
             server.send_message(mail)
@@ -80,6 +89,7 @@ def _mailbox(bridge: Bridge) -> Iterator[imaplib.IMAP4]:
     settings = bridge.settings
     host, port = settings.get("imap_host", ""), int(settings.get("imap_port", "993"))
     try:
+        _check_addresses(host, port)
         if settings.get("imap_security", TLS) == TLS:
             context = ssl.create_default_context()
             box: imaplib.IMAP4 = imaplib.IMAP4_SSL(
@@ -90,6 +100,7 @@ def _mailbox(bridge: Bridge) -> Iterator[imaplib.IMAP4]:
     except (OSError, imaplib.IMAP4.error) as problem:
         raise MailFailed(f"IMAP: {type(problem).__name__}") from problem
     try:
+        _check_peer(box.socket())
         box.login(settings.get("imap_user", ""), bridge.credentials.get("imap_password", ""))
         box.select(settings.get("imap_folder", "INBOX"))
         yield box
@@ -101,8 +112,25 @@ def _mailbox(bridge: Bridge) -> Iterator[imaplib.IMAP4]:
             box.logout()
 
 
-def _smtp(settings: Mapping[str, str]) -> smtplib.SMTP:
-    host, port = settings.get("smtp_host", ""), int(settings.get("smtp_port", "465"))
+def _check_addresses(host: str, port: int) -> None:
+    """Refuse a host one of whose addresses webhooks may not reach either."""
+    for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        _check_address(str(entry[4][0]))
+
+
+def _check_peer(connection: socket.socket | None) -> None:
+    """The same for who answers, before it is sent anything: a name can change where it leads."""
+    if connection is not None:
+        _check_address(connection.getpeername()[0])
+
+
+def _check_address(address: str) -> None:
+    reason = host_refused_because(address)
+    if reason is not None:
+        raise MailHostRefused(f"the mail server is at {reason}")
+
+
+def _smtp(settings: Mapping[str, str], host: str, port: int) -> smtplib.SMTP:
     if settings.get("smtp_security", TLS) == TLS:
         context = ssl.create_default_context()
         return smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_S, context=context)

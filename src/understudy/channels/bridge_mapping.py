@@ -12,6 +12,7 @@ from urllib.parse import quote
 from understudy.channels.bridge_model import Bridge, Connector, IncomingMessage
 from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
+from understudy.core.records import parsed
 
 MAX_MESSAGES: Final = 200
 MAX_ID_CHARS: Final = 400
@@ -28,16 +29,19 @@ class OutgoingShape:
 
     url: str
     method: str = "POST"
-    needs: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """The payload formats of a connector."""
+    """The payload formats of a connector, and the names of its credentials and settings."""
 
     required: tuple[str, ...]
+    credentials: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    # Settings that say where the credentials are sent.
+    target: tuple[str, ...] = ()
     incoming: Mapping[str, Any]
     outgoing: OutgoingShape | None = None
 
@@ -47,14 +51,44 @@ def presets() -> Mapping[Connector, Preset]:
     """The preset of every connector."""
     text = files("understudy.channels").joinpath("bridge_presets.toml").read_text("utf-8")
     table = tomllib.loads(text)
-    return {
-        connector: Preset(
-            required=tuple(table[connector]["required"]),
-            incoming=table[connector]["incoming"],
-            outgoing=_outgoing(table[connector].get("outgoing")),
-        )
-        for connector in Connector
-    }
+    return {connector: parsed(Preset, table[connector]) for connector in Connector}
+
+
+def check_names(bridge: Bridge) -> None:
+    """Refuse settings and credentials that the connector does not have, and missing credentials."""
+    preset = presets()[bridge.connector]
+    credentials = (*preset.required, *preset.credentials)
+    # A custom URL may have placeholders of its own.
+    own = [each for each in _NAME.findall(bridge.outgoing_url or "") if each not in credentials]
+    settings = (*preset.settings, *preset.target, *own)
+    for group, known in (("credentials", credentials), ("settings", settings)):
+        for name in getattr(bridge, group):
+            if name not in known:
+                raise coded_error(
+                    "channels/bridge_invalid:name",
+                    pointer=f"/{group}/{name}",
+                    name=name,
+                    group=group,
+                    connector=bridge.connector,
+                    known=", ".join(known) or "–",
+                )
+    for name in preset.required:
+        if not bridge.credentials.get(name):
+            raise coded_error(
+                "channels/bridge_invalid:credential",
+                pointer=f"/credentials/{name}",
+                connector=bridge.connector,
+                name=name,
+            )
+
+
+def target_of(bridge: Bridge) -> tuple[str | None, ...]:
+    """Where the credentials of a bridge are sent; the secret of a webhook signs and is not sent."""
+    if bridge.connector is Connector.WEBHOOK:
+        return ()
+    url = bridge.outgoing_url or None
+    names = (*presets()[bridge.connector].target, *_NAME.findall(url or ""))
+    return (url, *(bridge.settings.get(name) for name in names))
 
 
 def check_mapping(mapping: Mapping[str, Any]) -> None:
@@ -173,9 +207,3 @@ def _below(value: Any, step: tuple[str | None, str | None, str | None, str | Non
         return [value[int(index)]] if isinstance(value, list) and int(index) < len(value) else []
     key = name or quoted_name
     return [value[key]] if isinstance(value, dict) and key in value else []
-
-
-def _outgoing(table: Mapping[str, Any] | None) -> OutgoingShape | None:
-    if table is None:
-        return None
-    return OutgoingShape(**{**table, "needs": tuple(table.get("needs", ()))})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
+from understudy.core.principal import Principal, Role
 from understudy.core.records import HIDDEN, OMIT, OMIT_EMPTY
 
 if TYPE_CHECKING:
@@ -119,3 +120,9 @@ def require_bridge(unit: "Unit", bridge_id: str, channel_id: str | None = None) 
     if bridge is None or channel_id not in (None, bridge.channel_id):
         raise coded_error("channels/bridge_not_found", bridge_id=bridge_id)
     return bridge
+
+
+def require_own_bridge(principal: Principal, bridge: Bridge) -> None:
+    """Raise `Rejected` unless the caller made the bridge or is an admin."""
+    if bridge.created_by != principal.user_id and not principal.role.includes(Role.ADMIN):
+        raise coded_error("channels/bridge_not_yours", bridge_id=bridge.bridge_id)

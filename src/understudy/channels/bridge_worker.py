@@ -10,7 +10,7 @@ import structlog
 
 from understudy import __version__
 from understudy.channels import bridge_mail
-from understudy.channels.bridge_mail import MailFailed
+from understudy.channels.bridge_mail import MailFailed, MailHostRefused
 from understudy.channels.bridge_mapping import filled, presets
 from understudy.channels.bridge_model import (
     MAX_ATTEMPTS,
@@ -40,7 +40,10 @@ AT_ONCE: Final = 8
 LEASE_MS: Final = 60_000
 POLL_MS: Final = 15_000
 TOPIC: Final = "channels"
-REFUSED: Final = "the credential scope of session {session_id} does not allow {connector}"
+REFUSED: Final = (
+    "the credential scope of session {session_id} does not allow {name}: {kind}_{side} {verb} it"
+)
+VERBS: Final = {"allow": "lacks", "deny": "has"}
 GONE: Final = "the message or its bridge is gone"
 STATUS_AFTER: Final = {
     TryOutcome.DELIVERED: BridgeDeliveryStatus.DELIVERED,
@@ -171,7 +174,8 @@ class BridgeDuty:
         try:
             await asyncio.to_thread(send)
         except MailFailed as problem:
-            return TargetAnswer(error=str(problem))
+            is_final = isinstance(problem, MailHostRefused)
+            return TargetAnswer(error=str(problem), is_final=is_final)
         return TargetAnswer(status_code=200)
 
     def _judged(self, delivery: BridgeDelivery, answer: TargetAnswer) -> BridgeDelivery:
@@ -218,11 +222,13 @@ def _refusal(unit: "Unit", bridge: Bridge, message: ChannelMessage) -> str | Non
     scope = None if session is None else effective_credential_scope(session)
     if scope is None:
         return None
-    may = scope.gate("connector").permits(str(bridge.connector))
-    may = may and scope.gate("connector_credential").permits(bridge.bridge_id)
-    if may:
-        return None
-    return REFUSED.format(session_id=message.sender_session_id, connector=bridge.connector)
+    wanted = {"connector": str(bridge.connector), "connector_credential": bridge.bridge_id}
+    for kind, name in wanted.items():
+        side = scope.gate(kind).refusing(name)
+        if side is not None:
+            named = {"session_id": message.sender_session_id, "name": name, "kind": kind}
+            return REFUSED.format(**named, side=side, verb=VERBS[side])
+    return None
 
 
 def request_of(

@@ -7,7 +7,13 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.access.signing_keys import public_key_in_hex
-from understudy.channels.bridge_mapping import check_mapping, heard_in, presets
+from understudy.channels.bridge_mapping import (
+    check_mapping,
+    check_names,
+    heard_in,
+    presets,
+    target_of,
+)
 from understudy.channels.bridge_model import (
     MAX_BRIDGES,
     Bridge,
@@ -18,8 +24,10 @@ from understudy.channels.bridge_model import (
     IncomingMessage,
     NewBridge,
     require_bridge,
+    require_own_bridge,
 )
 from understudy.channels.bridge_signatures import answer_for, check_sender, greeting
+from understudy.channels.checks import namesake
 from understudy.channels.model import (
     MAX_MEMBERS,
     Channel,
@@ -35,9 +43,9 @@ from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, Invalid, UnderstudyError, coded_error
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
-from understudy.core.principal import DAEMON, Principal
+from understudy.core.principal import DAEMON, Principal, Role
 from understudy.core.records import extended
-from understudy.runs.submission import check_reply_targets
+from understudy.runs.submission import check_reply_targets, host_refused_because
 from understudy.sessions.model import MemberKind, ReplyTarget
 
 if TYPE_CHECKING:
@@ -83,6 +91,7 @@ class BridgeService:
             **fields,
         )
         bridge = _checked(bridge, now_ms=now)
+        _check_identities(principal, bridge.identities)
         with self.units.write() as unit:
             require_channel(unit, channel_id, lock=True)
             if len(unit.bridges.of_channel(channel_id)) >= MAX_BRIDGES:
@@ -107,14 +116,24 @@ class BridgeService:
     def update(
         self, principal: Principal, channel_id: str, bridge_id: str, **fields: Any
     ) -> Bridge:
-        """Change the given fields; credentials that are given replace those of the same name."""
+        """Change the given fields; credentials that are given replace those of the same name.
+
+        With a new target every stored credential has to be given again.
+        """
         with self.units.write() as unit:
             require_channel(unit, channel_id, lock=True)
             stored = require_bridge(unit, bridge_id, channel_id)
-            if "credentials" in fields:
-                fields["credentials"] = {**stored.credentials, **fields["credentials"]}
+            require_own_bridge(principal, stored)
+            _check_identities(principal, fields.get("identities", {}), stored.identities)
+            given = fields.pop("credentials", {})
+            fields["credentials"] = {**stored.credentials, **given}
             now = self.clock.now_ms()
             changed = _checked(replace(stored, **fields), now_ms=now)
+            if target_of(changed) != target_of(stored) and set(stored.credentials) - set(given):
+                missing = ", ".join(sorted(set(stored.credentials) - set(given)))
+                raise coded_error(
+                    "channels/bridge_credentials_dropped", pointer="/credentials", missing=missing
+                )
             if changed != stored:
                 changed = replace(changed, version=stored.version + 1, updated_at_ms=now)
                 unit.bridges.update(changed, expected_version=stored.version)
@@ -127,6 +146,7 @@ class BridgeService:
         with self.units.write() as unit:
             require_channel(unit, channel_id, lock=True)
             stored = require_bridge(unit, bridge_id, channel_id)
+            require_own_bridge(principal, stored)
             unit.bridges.delete(bridge_id)
             self._audit(unit, principal, "channels.delete_bridge", stored)
 
@@ -215,7 +235,9 @@ class BridgeService:
             sender_display_name=member.display_name,
         )
         marks = {"bridge_id": bridge.bridge_id, "external_id": heard.external_id}
-        message = self.posting.post(unit, DAEMON, channel, member, wanted, marks=marks)
+        # No token has such a name, so the audit tells the bridge from its maker.
+        who = replace(DAEMON, user_id=f"bridge {bridge.bridge_id} of {bridge.created_by}")
+        message = self.posting.post(unit, who, channel, member, wanted, marks=marks)
         unit.bridges.link(bridge.bridge_id, heard.external_id, message.message_id)
         if heard.thread is not None and parent is None:
             # Later replies in that external thread are linked to this message.
@@ -245,10 +267,11 @@ class BridgeService:
         if unit.channels.count_members(channel.channel_id) >= MAX_MEMBERS:
             raise coded_error("channels/channel_full", limit=MAX_MEMBERS)
         name = heard.author_name or heard.author
+        is_taken = namesake(unit, channel.channel_id, name) is not None
         guest = ChannelMember(
             member_id=member_id,
             member_kind=MemberKind.HUMAN_ACTOR,
-            display_name=name if name.isprintable() else member_id,
+            display_name=name if name.isprintable() and not is_taken else member_id,
             actor_id=f"bridge:{member_id}",
             role=f"guest over {bridge.connector}",
             joined_at_ms=self.clock.now_ms(),
@@ -262,6 +285,21 @@ class BridgeService:
         now = self.clock.now_ms()
         entry = audit.done(principal, action, bridge.bridge_id, at_ms=now, version=bridge.version)
         unit.audit.add(entry)
+
+
+def _check_identities(
+    principal: Principal, wanted: Mapping[str, str], stored: Mapping[str, str] | None = None
+) -> None:
+    """Refuse to map somebody outside to another actor than the caller; an admin may."""
+    if principal.role.includes(Role.ADMIN):
+        return
+    for author, actor_id in wanted.items():
+        if actor_id != principal.user_id and actor_id != (stored or {}).get(author):
+            raise coded_error(
+                "channels/bridge_identity_not_yours",
+                pointer=f"/identities/{author}",
+                actor_id=actor_id,
+            )
 
 
 def _check_public_key(text: str) -> None:
@@ -288,15 +326,7 @@ def _address(url: str) -> str | None:
 def _checked(bridge: Bridge, *, now_ms: int) -> Bridge:
     """The bridge, or `Invalid` for a missing or unusable setting."""
     check_mapping(bridge.mapping)
-    preset = presets()[bridge.connector]
-    for name in preset.required:
-        if not bridge.credentials.get(name):
-            raise coded_error(
-                "channels/bridge_invalid:credential",
-                pointer=f"/credentials/{name}",
-                connector=bridge.connector,
-                name=name,
-            )
+    check_names(bridge)
     for group in ("credentials", "settings", "identities"):
         for name, value in getattr(bridge, group).items():
             if not value.isprintable() or len(value) > MAX_FIELD_CHARS or not name.isprintable():
@@ -308,6 +338,12 @@ def _checked(bridge: Bridge, *, now_ms: int) -> Bridge:
         port = bridge.settings.get(name, "1")
         if not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
             raise coded_error("channels/bridge_invalid", pointer=f"/settings/{name}", name=name)
+    for name in ("imap_host", "smtp_host"):
+        reason = host_refused_because(bridge.settings.get(name, ""))
+        if reason is not None:
+            raise coded_error(
+                "sessions/invalid_reply_target:host", pointer=f"/settings/{name}", reason=reason
+            )
     due = bridge.due_at_ms or now_ms
     return replace(
         bridge,

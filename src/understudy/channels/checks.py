@@ -2,7 +2,7 @@
 
 import unicodedata
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.channels.model import (
     LEAST,
@@ -18,6 +18,9 @@ from understudy.core.ids import check_caller_id
 from understudy.core.records import MAX_METADATA_BYTES, JsonObject, fits_metadata
 from understudy.sessions.model import MemberKind
 
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit
+
 # Metadata keys of the daemon: the run and turn of a message, the bridge it came over.
 RESERVED: Final = frozenset({"source_run_id", "turn_id", "bridge_id", "external_id", "stimulus_id"})
 
@@ -28,6 +31,14 @@ def named(name: str, *, field: str) -> str:
     if not trimmed or not trimmed.isprintable():
         raise coded_error("channels/name_invalid", pointer=f"/{field}", field=field)
     return trimmed
+
+
+def namesake(unit: "Unit", channel_id: str, name: str, *, of: str | None = None) -> str | None:
+    """The id of another member with this display name, in whatever case; `of` does not count."""
+    folded = name.strip().casefold()
+    names = unit.channels.names(channel_id)
+    others = (key for key, known in names if key != of and known.strip().casefold() == folded)
+    return next(others, None)
 
 
 def check_policy(policy: AutonomyPolicy) -> AutonomyPolicy:

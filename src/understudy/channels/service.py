@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from understudy.assets.contents import refer
 from understudy.assets.model import ReferenceKind
 from understudy.channels.arbitration import Arbitration
+from understudy.channels.bridge_model import require_own_bridge
 from understudy.channels.checks import (
     check_emoji,
     check_metadata,
     check_policy,
     checked_member,
     named,
+    namesake,
 )
 from understudy.channels.model import (
     MAX_MEMBERS,
@@ -125,6 +127,8 @@ class ChannelService:
             projects = unit.projects.ids_linking(channel_id)
             if projects:
                 raise coded_error("channels/channel_linked_to_project", project_id=projects[0])
+            for bridge in unit.bridges.of_channel(channel_id):
+                require_own_bridge(principal, bridge)
             leases = unit.channel_turns.of_channel(channel_id)
             unit.assets.unrefer(ReferenceKind.CHANNEL, channel_id)
             unit.channels.delete(channel_id)
@@ -307,6 +311,15 @@ class ChannelService:
             known is None or known.session_id != member.session_id
         ):
             _check_session(unit, principal, member.session_id)
+        if known is None or member.display_name != known.display_name:
+            other = namesake(unit, channel_id, member.display_name, of=member.member_id)
+            if other is not None:
+                raise coded_error(
+                    "channels/name_taken",
+                    pointer="/display_name",
+                    name=member.display_name,
+                    member_id=other,
+                )
         now = self.clock.now_ms()
         joined = now if known is None else known.joined_at_ms
         member = replace(member, joined_at_ms=joined)
