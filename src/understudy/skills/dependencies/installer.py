@@ -19,15 +19,17 @@ MAX_LINES: Final = 3
 # Error markers of pip and npm.
 _ERROR: Final = re.compile(r"(?:npm )?(?:error|err!):? *", re.IGNORECASE)
 # No builds, no prompts, and no user configuration or environment. A machine-wide pip.conf or npmrc
-# still sets the package index.
+# still sets the package index. One that does not answer is not asked again and again: people wait.
 PIP: Final = (
     *("-I", "-m", "pip", "--isolated", "--no-input", "--disable-pip-version-check", "install"),
     *("--only-binary", ":all:", "--no-cache-dir", "--no-compile", "--quiet", "--no-warn-conflicts"),
+    *("--retries", "1", "--timeout", "10"),
 )
 # A package from a Git repository would be built, which runs its code.
 NPM: Final = (
     *("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"),
     *("--omit=dev", "--global=false", "--loglevel=error", "--git=no-git"),
+    *("--fetch-retries=1", "--fetch-retry-mintimeout=100", "--fetch-timeout=10000"),
 )
 STOPPED: Final = {
     "timeout": "the time for it is over",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.packages import make_source, make_wheel, npm_registry
+from tests.support.receiver import Receiver
 from understudy.skills.dependencies.environments import SITE_PACKAGES, Environments
 from understudy.skills.dependencies.installer import NO_NPM, NPM, PIP, STOPPED, PackageInstaller
 from understudy.skills.dependencies.names import Manager
@@ -123,6 +124,17 @@ def test_what_a_package_has_python_run_at_its_start_is_not_run_by_the_next_insta
     assert (first, second) == (None, None)
     assert environments.machine_for(SLUG).has(Manager.PIP, "more-words")
     assert not marker.exists()
+
+
+def test_an_index_that_does_not_answer_well_is_given_up_soon(environments: Environments) -> None:
+    programs = Programs({"PATH": os.environ["PATH"]}, ChildProcesses())
+    with Receiver(*[503] * 10) as index:
+        options = ("--index-url", index.url)
+        installer = PackageInstaller(environments, programs, pip_options=options)
+        why = installer.install(SLUG, Manager.PIP, ["no-such-words"], within_s=WITHIN_S)
+
+    assert "no-such-words" in (why or "")
+    assert len(index.requests) == 2
 
 
 @needs_npm
