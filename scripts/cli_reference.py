@@ -211,6 +211,12 @@ SETTINGS: Final = (
         default="`shared`",
     ),
     Setting(
+        name="trusted_proxies",
+        meaning='`["10.0.0.2"]`: addresses and networks of the proxies in front, whose '
+        "`X-Forwarded-For` and `X-Forwarded-Proto` count; nobody else's do",
+        default="none",
+    ),
+    Setting(
         name="approval_expires_s",
         meaning="seconds after which an approval that nobody gave counts as denied",
         default="never",

@@ -290,8 +290,8 @@ def _field(name: str, info: Any, found: Types) -> Argument:
 def _queried(parameter: Any, found: Types, *, is_removed: bool) -> Argument:
     kind = found.named(parameter.field_info.annotation)
     kind = kind.replace("Sequence[str]", "str | Sequence[str]")
-    # A `DELETE` may name what it removes in a body instead: here the query has to.
-    if is_removed or parameter.field_info.is_required():
+    # A `DELETE` may name what it removes in a body instead: here the query has to, but for a switch.
+    if (is_removed and kind != "bool") or parameter.field_info.is_required():
         return Argument(parameter.name, kind.removesuffix(" | None"))
     is_range = parameter.alias in ("from", "to")
     return _optional(parameter.name, kind)._replace(is_named=not is_range)

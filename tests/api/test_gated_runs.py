@@ -74,4 +74,5 @@ def test_an_asked_call_waits_and_is_judged_anew_when_it_is_approved(
 
 def _pending(live: Live, run_id: str) -> str | None:
     items = live.ok("GET", "/v1/approvals")["items"]
-    return next((item["id"] for item in items if item["run_id"] == run_id), None)
+    assert all(item["request_id"] == item["id"] for item in items)
+    return next((item["request_id"] for item in items if item["run_id"] == run_id), None)

@@ -311,6 +311,28 @@ def test_refused_callers_are_in_the_audit(guarded: TestClient) -> None:
     assert ("eve", "agents.write_file", "default/SOUL.md", "auth/forbidden") in shown
 
 
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/v1/sessions", {}, 401),
+        ("/v1/sessions", {"Host": "evil.example"}, 403),
+        ("/v1/bridges/no-such-bridge/messages", {}, 403),
+    ],
+    ids=["no token", "another host", "no signature"],
+)
+def test_refusals_of_strangers_are_counted_at_every_door(
+    guarded: TestClient, path: str, headers: dict[str, str], status: int
+) -> None:
+    answers = {guarded.post(path, json={}, headers=headers).status_code for _ in range(30)}
+    entries = guarded.get("/v1/audit", headers={"Authorization": "Bearer admin-secret"}).json()
+
+    assert answers == {status}
+    refused = [each for each in entries["items"] if each["actor"] == "anonymous"]
+    # One for each minute, of which two may have been under way.
+    assert 1 <= len(refused) <= 2
+    assert "from testclient" in refused[-1]["reason"]
+
+
 def test_reads_and_typing_mistakes_leave_no_trace_in_the_audit(api: TestClient) -> None:
     before = ok(api, "GET", "/v1/audit")["items"]
     api.get("/v1/sessions/none")

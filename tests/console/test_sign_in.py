@@ -78,6 +78,8 @@ def test_guessing_tokens_is_stopped_for_a_minute(guarded: TestClient) -> None:
 
     assert stopped
     assert guarded.get("/v1/runs", headers=BEARER).status_code == 200
+    # Who has the right token is not locked out by what others tried.
+    assert sign_in(guarded, ADMIN) == "/runs"
 
 
 def test_a_cookie_ends_with_its_token(guarded: TestClient) -> None:
@@ -90,7 +92,27 @@ def test_a_cookie_ends_with_its_token(guarded: TestClient) -> None:
     assert guarded.get("/runs").headers["location"].startswith("/signin")
 
 
-@pytest.mark.parametrize("part", [0, 1, 2], ids=["token", "end", "signature"])
+def test_signing_out_ends_the_cookie_here_and_not_the_other_browsers(guarded: TestClient) -> None:
+    sign_in(guarded, ADMIN)
+    kept, other = guarded.cookies[COOKIE], guarded
+    sign_in(guarded, ADMIN)
+    ended = guarded.cookies[COOKIE]
+
+    assert guarded.post("/signout", headers=OURS).status_code == 303
+
+    other.cookies.set(COOKIE, ended)
+    form = {"user_id": "eve", "role": "admin"}
+    assert other.get("/runs").headers["location"].startswith("/signin")
+    assert other.get("/v1/tokens").status_code == 401
+    made = other.post("/act/tokens.create", data=form, headers=OURS)
+    assert made.headers["location"].startswith("/signin")
+    assert guarded.get("/v1/tokens", headers=BEARER).json()["items"] == []
+    other.cookies.clear()
+    other.cookies.set(COOKIE, kept)
+    assert other.get("/runs").status_code == 200
+
+
+@pytest.mark.parametrize("part", [0, 1], ids=["token", "secret"])
 def test_a_forged_cookie_is_none(guarded: TestClient, part: int) -> None:
     sign_in(guarded, ADMIN)
     parts = str(guarded.cookies[COOKIE]).split(".")
@@ -130,15 +152,51 @@ def test_a_cookie_needs_more_than_what_the_database_holds(
         daemon.resources.database.dispose()
 
 
-def test_a_link_signs_in_once(guarded: TestClient) -> None:
-    path = guarded.post("/v1/console/links", headers=BEARER).json()["path"]
+def link(guarded: TestClient, token: str = ADMIN) -> str:
+    headers = {"Authorization": f"Bearer {token}"}
+    return str(guarded.post("/v1/console/links", headers=headers).json()["path"])
 
-    first = guarded.get(path)
+
+def test_a_link_signs_in_once(guarded: TestClient) -> None:
+    path = link(guarded)
+
+    first = guarded.post(path, headers=OURS)
     assert (first.status_code, first.headers["location"]) == (303, "/")
     assert guarded.get("/runs").status_code == 200
     guarded.cookies.clear()
+    assert guarded.post(path, headers=OURS).status_code == 401
     assert guarded.get(path).status_code == 401
     assert guarded.get("/runs").status_code == 303
+
+
+def test_opening_a_link_uses_nothing_up_and_says_whom_its_button_signs_in(
+    guarded: TestClient,
+) -> None:
+    path = link(guarded)
+
+    for _ in range(2):
+        assert guarded.head(path).status_code == 200
+        page = guarded.get(path)
+        assert page.status_code == 200
+        assert f'action="{path}"' in page.text
+        assert "as admin" in page.text
+    assert COOKIE not in guarded.cookies
+    assert guarded.post(path, headers=OURS).status_code == 303
+
+
+def test_a_link_of_another_site_replaces_no_sign_in(guarded: TestClient) -> None:
+    sign_in(guarded, ADMIN)
+    mine = guarded.cookies[COOKIE]
+    token_id, viewer = token_for(guarded, "viewer")
+    path = link(guarded, viewer)
+
+    for headers in ({}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}):
+        guarded.get(path, headers=headers)
+        assert guarded.post(path, headers=headers).status_code == 403
+    assert guarded.cookies[COOKIE] == mine
+    # A link ends with its token, as a cookie does.
+    guarded.delete(f"/v1/tokens/{token_id}", headers=BEARER)
+    assert guarded.post(path, headers=OURS).status_code == 401
 
 
 @pytest.mark.parametrize(

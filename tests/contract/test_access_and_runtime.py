@@ -1,11 +1,20 @@
 """Tokens and the runtime document as callers use them."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tests.support.factories import ADMIN
-from understudy.access.sign_in import BrowserSignIn
+from understudy.access.sign_in import MAX_BROWSERS, BrowserSignIn
 from understudy.access.tokens import LOCAL_ADMIN, TOKEN_PREFIX, TokenService, hash_token
-from understudy.core.errors import Invalid, NotFound, Rejected, StaleVersion, Unauthenticated
+from understudy.core.errors import (
+    Conflict,
+    Invalid,
+    NotFound,
+    Rejected,
+    StaleVersion,
+    Unauthenticated,
+)
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.runtime.service import MAX_REVISIONS, RuntimeService
@@ -86,8 +95,82 @@ def test_any_admin_token_has_a_cookie(units: Units) -> None:
     assert sign_in.principal(cookie) == tokens.authenticate("s3cret-ключ")
 
 
-def test_a_cookie_of_signs_that_no_id_has_is_none(tokens: TokenService) -> None:
-    assert BrowserSignIn(tokens).principal("tok\x00.99999999999.x") is None
+@pytest.mark.parametrize("cookie", ["", ".", "admin.", "tok\x00.99999999999.x"])
+def test_a_cookie_that_nobody_was_given_is_none(tokens: TokenService, cookie: str) -> None:
+    assert BrowserSignIn(tokens).principal(cookie) is None
+
+
+def test_the_cookies_of_a_token_end_with_it_and_are_bounded(tokens: TokenService) -> None:
+    token, secret = tokens.create(ADMIN, "bob", Role.VIEWER)
+    sign_in = BrowserSignIn(tokens)
+    cookies = [sign_in.cookie(secret) for _ in range(MAX_BROWSERS + 1)]
+
+    assert [sign_in.principal(each) is None for each in (cookies[0], cookies[1])] == [True, False]
+    tokens.delete(ADMIN, token.token_id)
+    assert sign_in.principal(cookies[-1]) is None
+
+
+@pytest.mark.parametrize("others", [(), (Role.OPERATOR,)], ids=["alone", "beside others"])
+def test_the_last_token_of_an_admin_is_deleted_on_purpose_alone(
+    tokens: TokenService, others: tuple[Role, ...]
+) -> None:
+    for role in others:
+        tokens.create(ADMIN, "ann", role)
+    first, second = (tokens.create(ADMIN, name, Role.ADMIN)[0].token_id for name in ("bob", "cid"))
+    tokens.delete(ADMIN, first)
+    with pytest.raises(Conflict) as refused:
+        tokens.delete(ADMIN, second)
+
+    assert refused.value.code == "last_admin_token"
+    assert tokens.tokens_exist()
+    tokens.delete(ADMIN, second, leave_no_admin=True)
+    assert tokens.tokens_exist() == bool(others)
+
+
+def test_two_admins_who_delete_each_other_at_once_leave_one(
+    units: Units, tokens: TokenService
+) -> None:
+    first, second = (tokens.create(ADMIN, name, Role.ADMIN)[0].token_id for name in ("bob", "cid"))
+    with ThreadPoolExecutor(1) as pool:
+        with units.write() as unit:
+            unit.tokens.lock_admins()
+            unit.tokens.delete(first)
+            other = pool.submit(tokens.delete, ADMIN, second)
+        with pytest.raises(Conflict):
+            other.result(60)
+
+    assert tokens.tokens_exist()
+
+
+def test_with_an_admin_token_in_the_environment_any_token_may_be_deleted(units: Units) -> None:
+    tokens = service(units, admin_token="s3cret")
+    token, _ = tokens.create(ADMIN, "bob", Role.ADMIN)
+
+    tokens.delete(ADMIN, token.token_id)
+
+
+@pytest.mark.parametrize(
+    "user_id", ["daemon", "Anonymous", "project-control", "bridge:b1:eve", "BRIDGE:x"]
+)
+def test_no_token_and_no_admin_stands_for_what_is_no_person(
+    tokens: TokenService, user_id: str
+) -> None:
+    _, secret = tokens.create(ADMIN, "bob", Role.ADMIN)
+    for act in (
+        lambda: tokens.create(ADMIN, user_id, Role.VIEWER),
+        lambda: tokens.authenticate(secret, act_for=user_id),
+    ):
+        with pytest.raises(Invalid) as refused:
+            act()
+        assert refused.value.code == "reserved_user_id"
+
+
+def test_a_token_for_the_admins_of_the_daemon_is_one_of_an_admin(tokens: TokenService) -> None:
+    """Their runs act as admins, so a lesser token would be more than it says."""
+    for user_id in ("local", "admin"):
+        with pytest.raises(Invalid):
+            tokens.create(ADMIN, user_id, Role.OPERATOR)
+        tokens.create(ADMIN, user_id, Role.ADMIN)
 
 
 def test_the_admin_token_of_the_environment_is_one(units: Units) -> None:
@@ -229,6 +312,6 @@ def test_a_run_acts_as_an_admin_while_its_user_has_such_a_token(
     with units.read() as unit:
         assert tokens.role_in_runs(unit, "root") is Role.ADMIN
         assert tokens.role_in_runs(unit, "local") is Role.OPERATOR
-    tokens.delete(ADMIN, token.token_id)
+    tokens.delete(ADMIN, token.token_id, leave_no_admin=True)
     with units.read() as unit:
         assert tokens.role_in_runs(unit, "root") is Role.OPERATOR

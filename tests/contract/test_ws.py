@@ -122,6 +122,19 @@ def test_only_an_admin_acts_for_somebody_else(home: WsSkillServer) -> None:
         assert client.ok("connect", params)["user_id"] == "bob"
 
 
+def test_refusals_before_a_connection_are_counted_and_not_stored_one_by_one(
+    home: WsSkillServer,
+) -> None:
+    params = {"token": home.tokens["ann"], "user_id": "bob"}
+    before = len(home.audit("ws"))
+    for _ in range(5):
+        with home.rpc(None) as client:
+            assert client.code("connect", params) == "UNAUTHORIZED"
+
+    # One for each minute, of which two may have been under way.
+    assert len(home.audit("ws")) - before <= 2
+
+
 def test_a_list_shows_the_state_of_each_skill(home: WsSkillServer) -> None:
     skill = home.skill("listed")
     with home.units.write() as unit:

@@ -4,14 +4,14 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 from websockets.sync.client import ClientConnection, connect
 
 from tests.support.daemon import wait_for
@@ -93,12 +93,15 @@ class Served:
 
 @contextmanager
 def served(
-    app: FastAPI, *, set_up: Callable[[uvicorn.Config], None] = lambda _: None
+    app: ASGIApp,
+    *,
+    set_up: Callable[[uvicorn.Config], None] = lambda _: None,
+    trusted_proxies: Sequence[str] = (),
 ) -> Iterator[Served]:
     """Serve an app on a port of its own, on a thread of its own."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        config = server_config(app)
+        config = server_config(app, trusted_proxies)
         set_up(config)
         server, runner = uvicorn.Server(config), asyncio.Runner()
         loop = runner.get_loop()

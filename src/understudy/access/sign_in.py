@@ -1,9 +1,8 @@
-"""Sign-in of browsers: signed cookies for tokens, and one-time sign-in links."""
+"""Sign-in of browsers: cookies for tokens, and one-time sign-in links."""
 
 import hmac
 import secrets
 from dataclasses import field
-from functools import partial
 from typing import Final
 
 from understudy.access.tokens import TOKEN_ADMIN, TokenService, hash_token
@@ -15,8 +14,8 @@ from understudy.core.principal import Principal
 ADMIN_ID: Final = "admin"
 COOKIE: Final = "understudy_console"
 COOKIE_S: Final = 12 * 3600
-# More digits than the expiry of a cookie, in seconds, ever has.
-END_CHARS: Final = 12
+# Browsers that are signed in with one token; one more signs the first out.
+MAX_BROWSERS: Final = 100
 LINK_S: Final = 10 * 60
 MAX_LINKS: Final = 100
 
@@ -31,76 +30,79 @@ class SignInLink:
 
 @dataclass(frozen=True, slots=True)
 class BrowserSignIn:
-    """Sign-in of browsers: signed cookies for tokens, and one-time sign-in links.
+    """Sign-in of browsers: cookies for tokens, and one-time sign-in links.
 
-    The signature of a cookie covers the hash of its token, so deleting the token revokes it. The
-    key is a secret of this process: a reader of the database cannot forge a cookie, and a restart
-    ends all of them.
+    Both are random secrets in the memory of this process: a reader of the database cannot forge
+    one, signing out ends one at once, and a restart ends all of them.
     """
 
     tokens: TokenService
-    # The cookie and the expiry of each unused link, by the link's secret.
-    _links: dict[str, tuple[str, int]] = field(default_factory=dict)
-    _secret: bytes = field(default_factory=partial(secrets.token_bytes, 32), repr=False)
+    # The token id and the expiry of each unused link, by the link's secret.
+    _links: dict[str, tuple[str, int]] = field(default_factory=dict, repr=False)
+    # The expiry of each cookie, by the id of its token.
+    _cookies: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
 
     def cookie(self, token: str) -> str:
-        """The cookie for a token; raises `auth/unauthorized` for an unknown token."""
-        key = hash_token(token)
-        admin = self.tokens.admin_token
-        if admin and hmac.compare_digest(token.encode(), admin.encode()):
-            return self._signed(ADMIN_ID, key)
-        with self.tokens.units.read() as unit:
-            stored = unit.tokens.by_hash(key)
-        if stored is None:
-            raise coded_error("auth/unauthorized:unknown_token")
-        return self._signed(stored.token_id, key)
+        """A cookie for a token; raises `auth/unauthorized` for an unknown token."""
+        return self._new_cookie(self._token_id(token))
 
     def principal(self, cookie: str) -> Principal | None:
-        """The principal of a cookie; None if it is forged or expired, or its token is deleted."""
-        token_id, _, rest = cookie.partition(".")
-        until, _, _ = rest.partition(".")
-        is_whole = token_id.isprintable() and until.isdecimal() and len(until) <= END_CHARS
-        if not is_whole or int(until) <= self.tokens.clock.now_ms() // 1000:
-            return None
-        found = self._key(token_id)
-        if found is None:
-            return None
-        principal, key = found
-        expected = self._signature(token_id, until, key)
-        return principal if hmac.compare_digest(cookie.encode(), expected.encode()) else None
+        """The principal of a cookie; None if it is forged, expired or signed out, or its token is
+        deleted."""
+        token_id = cookie.partition(".")[0]
+        until = self._cookies.get(token_id, {}).get(cookie, 0)
+        return self._principal(token_id) if until > self.tokens.clock.now_ms() else None
+
+    def sign_out(self, cookie: str) -> None:
+        """End a cookie."""
+        self._cookies.get(cookie.partition(".")[0], {}).pop(cookie, None)
 
     def link(self, token: str | None) -> SignInLink:
         """A one-time link for the holder of a token; without tokens, the path of the console."""
-        now = self.tokens.clock.now_ms()
-        until = now + LINK_S * 1000
+        until = self.tokens.clock.now_ms() + LINK_S * 1000
         if token is None:
             return SignInLink(path="/", expires_at_ms=until)
-        cookie = self.cookie(token)
-        for secret in [each for each, (_, until) in list(self._links.items()) if until <= now]:
-            self._links.pop(secret, None)
+        token_id = self._token_id(token)
         while len(self._links) >= MAX_LINKS:
-            del self._links[next(iter(self._links))]
+            self._links.pop(next(iter(self._links)), None)
         secret = secrets.token_urlsafe(32)
-        self._links[secret] = (cookie, until)
+        self._links[secret] = (token_id, until)
         return SignInLink(path=f"/signin/{secret}", expires_at_ms=until)
 
+    def link_principal(self, secret: str) -> Principal | None:
+        """Whom a link signs in; None if it was used or has expired, or its token is deleted."""
+        token_id, until = self._links.get(secret, ("", 0))
+        return self._principal(token_id) if until > self.tokens.clock.now_ms() else None
+
     def use_link(self, secret: str) -> str | None:
-        """Redeem a link for its cookie; None if it was used or has expired."""
-        cookie, until = self._links.pop(secret, ("", 0))
-        return cookie if until > self.tokens.clock.now_ms() else None
+        """Redeem a link for a cookie; None if it was used or has expired, or its token is deleted."""
+        principal = self.link_principal(secret)
+        token_id, _ = self._links.pop(secret, ("", 0))
+        return self._new_cookie(token_id) if principal and token_id else None
 
-    def _signed(self, token_id: str, key: str) -> str:
-        until = self.tokens.clock.now_ms() // 1000 + COOKIE_S
-        return self._signature(token_id, str(until), key)
+    def _token_id(self, token: str) -> str:
+        admin = self.tokens.admin_token
+        if admin and hmac.compare_digest(token.encode(), admin.encode()):
+            return ADMIN_ID
+        with self.tokens.units.read() as unit:
+            stored = unit.tokens.by_hash(hash_token(token))
+        if stored is None:
+            raise coded_error("auth/unauthorized:unknown_token")
+        return stored.token_id
 
-    def _key(self, token_id: str) -> tuple[Principal, str] | None:
+    def _principal(self, token_id: str) -> Principal | None:
         if token_id == ADMIN_ID:
-            admin = self.tokens.admin_token
-            return (TOKEN_ADMIN, hash_token(admin)) if admin else None
+            return TOKEN_ADMIN
         with self.tokens.units.read() as unit:
             stored = unit.tokens.get(token_id)
-        return None if stored is None else (stored.principal, stored.token_hash)
+        if stored is None:
+            self._cookies.pop(token_id, None)
+        return stored.principal if stored else None
 
-    def _signature(self, token_id: str, until: str, key: str) -> str:
-        signed = hmac.new(self._secret, f"{token_id}.{until}.{key}".encode(), "sha256")
-        return f"{token_id}.{until}.{signed.hexdigest()}"
+    def _new_cookie(self, token_id: str) -> str:
+        cookies = self._cookies.setdefault(token_id, {})
+        while len(cookies) >= MAX_BROWSERS:
+            cookies.pop(next(iter(cookies)), None)
+        cookie = f"{token_id}.{secrets.token_urlsafe(32)}"
+        cookies[cookie] = self.tokens.clock.now_ms() + COOKIE_S * 1000
+        return cookie

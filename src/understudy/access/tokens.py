@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import re
 import secrets
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Final
@@ -25,6 +26,8 @@ LOCAL_ADMIN: Final = Principal(user_id="local", role=Role.ADMIN)
 TOKEN_ADMIN: Final = Principal(user_id="admin", role=Role.ADMIN)
 # The operator of the daemon: the first without tokens, the second with the admin token.
 ADMINISTRATORS: Final = frozenset({LOCAL_ADMIN.user_id, TOKEN_ADMIN.user_id})
+# Actors that are no people: the daemon, callers without a token, project control, guests of bridges.
+RESERVED: Final = re.compile(r"daemon|anonymous|project-control|bridge:.*", re.IGNORECASE)
 # The header that names the user for whom an admin acts.
 ACT_FOR: Final = "X-Understudy-User-Id"
 
@@ -82,7 +85,9 @@ class TokenService:
         self, principal: Principal, user_id: str, role: Role, *, locale: str | None = None
     ) -> tuple[TokenRecord, str]:
         """Create a token; returns it with its secret, which is not stored."""
-        check_caller_id(user_id, field="user_id", domain="tokens")
+        _check_user_id(user_id, field="user_id", domain="tokens")
+        if user_id in ADMINISTRATORS and role is not Role.ADMIN:
+            raise coded_error("tokens/reserved_user_id:admin", pointer="/role", user_id=user_id)
         locale = None if locale is None else _check_locale(locale)
         secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
         token = TokenRecord(
@@ -106,9 +111,12 @@ class TokenService:
         with self.units.read() as unit:
             return unit.tokens.page(request)
 
-    def delete(self, principal: Principal, token_id: str) -> None:
-        """Delete a token; calls with it are refused from now on."""
+    def delete(self, principal: Principal, token_id: str, *, leave_no_admin: bool = False) -> None:
+        """Delete a token, the last one of an admin only on purpose; its calls are refused then."""
         with self.units.write() as unit:
+            is_last = not self.admin_token and unit.tokens.lock_admins() == {token_id}
+            if is_last and not leave_no_admin:
+                raise coded_error("tokens/last_admin_token", token_id=token_id)
             if unit.tokens.delete(token_id) is None:
                 raise coded_error("tokens/token_not_found", token_id=token_id)
             now = self.clock.now_ms()
@@ -148,7 +156,7 @@ class TokenService:
             raise coded_error("auth/forbidden:act_for_others")
         if act_for == principal.user_id:
             return principal
-        check_caller_id(act_for, field="X-Understudy-User-Id", domain="auth")
+        _check_user_id(act_for, field="X-Understudy-User-Id", domain="auth")
         # Without the admin's locale, which the user may not share.
         return Principal(user_id=act_for, role=principal.role, acting_admin=principal.user_id)
 
@@ -164,6 +172,13 @@ class TokenService:
         if stored is None:
             raise coded_error("auth/unauthorized:unknown_token")
         return stored.principal
+
+
+def _check_user_id(user_id: str, *, field: str, domain: str) -> None:
+    """Refuse an id that nobody can have, or that stands for no person."""
+    check_caller_id(user_id, field=field, domain=domain)
+    if RESERVED.fullmatch(user_id):
+        raise coded_error("tokens/reserved_user_id", pointer=f"/{field}", user_id=user_id)
 
 
 def _check_locale(tag: str) -> str:

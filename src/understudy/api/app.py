@@ -85,7 +85,6 @@ HIDING: Final = frozenset(
 )
 UNKNOWN_FIELD: Final = "extra_forbidden"
 NOBODY: Final = "anonymous"
-UNAUTHENTICATED: Final = 401
 SKILLS: Final = "skills"
 MAX_ID_CHARS: Final = 400
 ROUTERS = (
@@ -144,12 +143,12 @@ async def answer_error(request: Request, error: Exception) -> Response:
         allowed = allow_header(request.app.router, request.scope) or ""
         refusal = replace(refusal, headers={**refusal.headers, "Allow": allowed})
     entry = None if _is_typing_mistake(error) else refused_entry(request, refusal)
-    if entry is not None and refusal.status == UNAUTHENTICATED:
+    principal = getattr(request.state, "principal", None)
+    if entry is not None and principal is None:
         address = request.client.host if request.client else ""
         told = services_of(request).tokens.strangers.refused(address)
         entry = replace(entry, reason=f"{entry.reason} {told}") if told else None
     if entry is not None:
-        principal = getattr(request.state, "principal", None)
         await run_in_threadpool(_record, services_of(request), entry, principal)
     return refusal.spoken(request.scope).response()
 

@@ -129,10 +129,12 @@ class BridgeService:
             fields["credentials"] = {**stored.credentials, **given}
             now = self.clock.now_ms()
             changed = _checked(replace(stored, **fields), now_ms=now)
-            if target_of(changed) != target_of(stored) and set(stored.credentials) - set(given):
-                missing = ", ".join(sorted(set(stored.credentials) - set(given)))
+            old = sorted(stored.credentials.keys() - given.keys())
+            if old and target_of(changed) != target_of(stored):
                 raise coded_error(
-                    "channels/bridge_credentials_dropped", pointer="/credentials", missing=missing
+                    "channels/bridge_credentials_dropped",
+                    pointer="/credentials",
+                    missing=", ".join(old),
                 )
             if changed != stored:
                 changed = replace(changed, version=stored.version + 1, updated_at_ms=now)

@@ -74,9 +74,12 @@ def list_tokens(daemon: DaemonConnection, page: PageOptions) -> object:
 def delete(
     daemon: DaemonConnection,
     token_id: Annotated[str, typer.Argument(metavar="TOKEN_ID", help="Its id, as `list` shows.")],
+    leave_no_admin: Annotated[
+        bool, typer.Option("--leave-no-admin", help="Delete it even if no other admin has one.")
+    ] = False,
 ) -> None:
     """Refuse calls with a token from now on."""
-    daemon.client.tokens.delete(token_id)
+    daemon.client.tokens.delete(token_id, leave_no_admin=leave_no_admin or None)
 
 
 def _refuse_to_lock_out(daemon: DaemonConnection) -> None:
@@ -153,7 +156,7 @@ def open_console(
         bool, typer.Option("--print", help="Print the link instead of opening it.")
     ] = False,
 ) -> None:
-    """Open the console in a browser, signed in; the link works once."""
+    """Open the console in a browser, where one click signs in; the link works once."""
     import webbrowser
 
     link = destination(ctx).url.rstrip("/") + daemon.client.console.link().path

@@ -48,7 +48,8 @@ COMMANDS: Final[Mapping[str, LazyEntry]] = {
         "Have something known from now on: proposed and published in one step.", "learnings:learn"
     ),
     "open": LazyEntry(
-        "Open the console in a browser, signed in; the link works once.", "access:open_console"
+        "Open the console in a browser, where one click signs in; the link works once.",
+        "access:open_console",
     ),
     "inbox": LazyEntry(
         "List what waits for a person: approvals, questions, proposals, skill drafts, rollout steps, candidates.",

@@ -2222,7 +2222,7 @@ class TokensCalls(Group[S]):
     list = every(page)
 
     @DELETE("/v1/tokens/{token_id}")
-    def delete(self, token_id: str) -> Deleted:
+    def delete(self, token_id: str, *, leave_no_admin: bool | None = None) -> Deleted:
         """Delete a token; calls with it are refused from now on."""
 
 

@@ -407,10 +407,10 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "ProposalView": "proposal_id agent_id name state base_version actor run_id size created_at_ms decided_by?null decided_at_ms?null reason?null file_version?null user_id?null untrusted_sources?[] actions",
     },
     "understudy.wire.approvals": {
-        "ApprovalView": 'id kind?"approval" run_id session_id tool_call_id tool_name input input_cut?null scope reason user_id?null purpose?null origin?null session_rule?null state created_at_ms expires_at_ms?null resolution?null resolved_by?null resolved_at_ms?null actions?[]',
+        "ApprovalView": 'id kind?"approval" run_id session_id tool_call_id tool_name input input_cut?null scope reason user_id?null purpose?null origin?null session_rule?null state created_at_ms expires_at_ms?null resolution?null resolved_by?null resolved_at_ms?null actions?[] request_id?null',
         "AskedView": 'id header?"" question options:[OptionView]?[] multi_select?false',
         "OptionView": "id label description?null preview?null",
-        "QuestionView": "id run_id session_id tool_call_id audience questions:[AskedView] state created_at_ms expires_at_ms?null resolution?null resolved_by?null resolved_at_ms?null actions?[]",
+        "QuestionView": "id run_id session_id tool_call_id audience questions:[AskedView] state created_at_ms expires_at_ms?null resolution?null resolved_by?null resolved_at_ms?null actions?[] request_id?null",
     },
     "understudy.wire.assets": {
         "CollectedView": "dry_run asset_ids blobs has_more",

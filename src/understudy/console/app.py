@@ -99,7 +99,7 @@ class Console:
             Route("/static/{digest}/{path:path}", self.asset, methods=["GET"]),
             Route("/signin", self.sign_in_page, methods=["GET"]),
             Route("/signin", self.sign_in, methods=["POST"]),
-            Route("/signin/{secret}", self.use_link, methods=["GET"]),
+            Route("/signin/{secret}", self.use_link, methods=["GET", "POST"]),
             Route("/signout", self.sign_out, methods=["POST"]),
             Route("/live", self._guarded(self.live), methods=["GET"]),
             Route("/waiting", self._guarded(self.waiting), methods=["GET"]),
@@ -271,27 +271,38 @@ class Console:
         # A rate-limit key of its own: failed API calls must not lock anybody out of the console.
         address = f"sign-in of {request.client.host if request.client else 'somebody'}"
         try:
-            if strangers.number(address) >= MAX_SIGN_INS:
-                raise coded_error("auth/too_many_sign_ins")
             cookie = await run_in_threadpool(services.sign_in.cookie, form.get("token", "").strip())
         except UnderstudyError as error:
+            # A right token is never locked out by the wrong ones before it.
             strangers.refused(address)
-            return await self.sign_in_page(request, refusal_of(error).spoken(request.scope).detail)
+            is_many = strangers.number(address) > MAX_SIGN_INS
+            told = coded_error("auth/too_many_sign_ins") if is_many else error
+            return await self.sign_in_page(request, refusal_of(told).spoken(request.scope).detail)
         return _signed_in(request, cookie, local_path(form.get("to", "")) or "/")
 
     async def use_link(self, request: Request) -> Response:
-        """Sign in the first caller who opens a sign-in link."""
+        """Ask whom a sign-in link signs in; the button of that page, a POST, uses it up.
+
+        So neither a preview nor a page of another site can use a link or replace a sign-in.
+        """
         services = services_of(request)
         refuse_foreign_host_on_loopback(request, services)
-        cookie = services.sign_in.use_link(request.path_params["secret"])
-        if cookie is None:
-            error = coded_error("auth/unauthorized:sign_in_link")
-            return await self.sign_in_page(request, refusal_of(error).spoken(request.scope).detail)
-        return _signed_in(request, cookie, "/")
+        sign_in, secret = services.sign_in, request.path_params["secret"]
+        if request.method == "POST":
+            require_same_site(request.headers)
+            cookie = await run_in_threadpool(sign_in.use_link, secret)
+            if cookie is not None:
+                return _signed_in(request, cookie, "/")
+        elif principal := await run_in_threadpool(sign_in.link_principal, secret):
+            words = {"language": language_of(request, principal), "user": principal.user_id}
+            return _html(await render("signin.html", None, **words, link=secret))
+        error = coded_error("auth/unauthorized:sign_in_link")
+        return await self.sign_in_page(request, refusal_of(error).spoken(request.scope).detail)
 
     async def sign_out(self, request: Request) -> Response:
-        """Delete the sign-in cookie."""
+        """End the sign-in cookie, here and in the browser."""
         require_same_site(request.headers)
+        services_of(request).sign_in.sign_out(request.cookies.get(COOKIE, ""))
         answer = RedirectResponse("/signin", status_code=303)
         answer.delete_cookie(COOKIE)
         return answer

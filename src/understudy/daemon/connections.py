@@ -1,6 +1,7 @@
 """Connections of the web server: timeouts for sending and reading, and their maximum number."""
 
 from asyncio import TimerHandle, Transport
+from collections.abc import Sequence
 from resource import RLIMIT_NOFILE, getrlimit
 from typing import Final
 
@@ -129,13 +130,15 @@ class ImpatientWebSocket(WebSocketsSansIOProtocol):
         self.loop.call_later(self.give_up_s, self.transport.abort)
 
 
-def server_config(app: ASGIApp) -> uvicorn.Config:
-    """The settings of uvicorn for an app."""
+def server_config(app: ASGIApp, trusted_proxies: Sequence[str] = ()) -> uvicorn.Config:
+    """The settings of uvicorn for an app; from others `X-Forwarded-*` headers do not count."""
     return uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         lifespan="off",
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
         timeout_graceful_shutdown=STREAM_GRACE_S,
         http=ImpatientHttp,
         ws=ImpatientWebSocket,

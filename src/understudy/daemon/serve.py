@@ -104,7 +104,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
             is_ready=lambda: daemon.resources.readiness() is None,
             metrics=daemon.services.metrics,
         )
-        server = _Server(server_config(app))
+        server = _Server(server_config(app, settings.trusted_proxies))
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -99,6 +99,7 @@ def shown(request: PersonRequest) -> dict[str, Any]:
     """A request as events and answers show it."""
     view = {
         "id": request.request_id,
+        "request_id": request.request_id,
         **request.body,
         "run_id": request.run_id,
         "session_id": request.session_id,

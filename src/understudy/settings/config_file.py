@@ -11,6 +11,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    IPvAnyNetwork,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -169,6 +170,8 @@ class FileConfig(BaseModel):
     bind: str | None = None
     database_url: str | None = None
     workspace: Path | None = None
+    # Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count.
+    trusted_proxies: tuple[IPvAnyNetwork, ...] = ()
     # Whether users see each other's sessions and everything derived from them.
     isolation: Isolation = "shared"
     default_route: str | None = None

@@ -30,6 +30,7 @@ def setting_rows(settings: Settings) -> list[dict[str, Any]]:
         "background": ", ".join(f"{name} {value}" for name, value in settings.background),
         "evolution": f"soul_change_percent {settings.soul_change_percent}",
         "isolation": settings.isolation,
+        "trusted_proxies": ", ".join(settings.trusted_proxies) or "none",
         "admin_token": "set" if settings.admin_token else "not set",
         "webhook_secret": "set" if settings.webhook_secret else "not set",
     }
@@ -50,6 +51,8 @@ def _from_file(settings: Settings) -> Iterator[str]:
         yield "skills"
     if settings.isolation != "shared":
         yield "isolation"
+    if settings.trusted_proxies:
+        yield "trusted_proxies"
     if settings.guard_allow_acknowledged:
         yield "guard"
     if dict(settings.retention_days) != RetentionConfig().model_dump():

@@ -67,6 +67,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
         skill_roots=tuple(root.expanduser().absolute() for root in file.skills.roots),
         guard_allow_acknowledged=file.guard.allow_acknowledged,
         isolation=file.isolation,
+        trusted_proxies=tuple(map(str, file.trusted_proxies)),
         soul_change_percent=file.evolution.soul_change_percent,
         background=file.background,
         retention_days=file.retention.model_dump(),

@@ -44,6 +44,8 @@ class Settings:
     mcp_servers: Mapping[str, McpServerConfig] = field(default_factory=dict)
     # Private hosts, addresses and networks that `fetch_url` may reach.
     fetch_allow: tuple[str, ...] = ()
+    # Addresses and networks of proxies whose `X-Forwarded-*` headers count.
+    trusted_proxies: tuple[str, ...] = ()
     # Skill roots offered to everybody.
     skill_roots: tuple[Path, ...] = ()
     # Whether an admin may keep a skill that the guard rejects.

@@ -56,6 +56,11 @@ class TokenStore:
         self._connection.execute(sa.delete(tokens).where(tokens.c.token_id == token_id))
         return stored
 
+    def lock_admins(self) -> frozenset[str]:
+        """The ids of the admins' tokens, locked until the unit ends."""
+        query = sa.select(tokens.c.token_id).where(tokens.c.role == Role.ADMIN)
+        return frozenset(self._connection.execute(query.with_for_update()).scalars())
+
     def page(self, request: PageRequest) -> Page[TokenRecord]:
         """Tokens, newest first."""
         return select_page(

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from understudy.runs.requests import Audience, RequestState
 from understudy.wire.base import Id, JsonObject, Omitted, RequestBody, View
@@ -59,7 +59,19 @@ class CancelQuestion(RequestBody):
     idempotency_key: str | None = None
 
 
-class ApprovalView(View):
+class RequestView(View):
+    """A request to people; paths and answers call its `id` `request_id`."""
+
+    id: str
+
+    @computed_field
+    @property
+    def request_id(self) -> str:
+        """The same as `id`."""
+        return self.id
+
+
+class ApprovalView(RequestView):
     """A tool call that waits, or waited, for a person to agree; or an offer, which no run waits for.
 
     Of an offer, `reason` is the question, `tool_name` and `input` what would be called, `allowed`
@@ -67,7 +79,6 @@ class ApprovalView(View):
     `actions` are what the caller can do about it now.
     """
 
-    id: str
     kind: Literal["approval", "offer"] = "approval"
     run_id: str
     session_id: str
@@ -113,13 +124,12 @@ class AskedView(View):
     multi_select: bool = False
 
 
-class QuestionView(View):
+class QuestionView(RequestView):
     """Questions that wait, or waited, for answers.
 
     `audience` is who is asked, `actions` what the caller can do about it now.
     """
 
-    id: str
     run_id: str
     session_id: str
     tool_call_id: str

@@ -281,7 +281,7 @@ def _record(
 ) -> None:
     """Record a refusal in the audit; `Unavailable` is no refusal."""
     is_told = (
-        not isinstance(error, Unauthenticated)
+        principal is not NOBODY
         or services.tokens.strangers.refused(f"websocket, {action}") is not None
     )
     if is_told and not isinstance(error, Unavailable):

@@ -328,3 +328,13 @@ def test_a_clients_token_is_not_printed() -> None:
 
     assert settings.token == "hidden"
     assert "hidden" not in repr(settings)
+
+
+def test_proxies_are_trusted_by_address_and_network_and_nobody_by_default(load: Load) -> None:
+    assert load().trusted_proxies == ()
+    proxies = load('trusted_proxies = ["10.0.0.2", "10.1.0.0/16"]').trusted_proxies
+    assert proxies == ("10.0.0.2/32", "10.1.0.0/16")
+    for wrong in ("*", "proxy.example", "10.0.0.1/8"):
+        told = load.problem(f'trusted_proxies = ["{wrong}"]')
+        assert "trusted_proxies.0: " in told
+        assert "network" in told

@@ -42,9 +42,16 @@ def list_tokens(services: Services, page: Paging) -> Page[Token]:
 
 @router.delete("/v1/tokens/{token_id}", operation_id="tokens.delete")
 @admin()
-def delete_token(token_id: str, services: Services, caller: Caller) -> Deleted:
+def delete_token(
+    token_id: str,
+    services: Services,
+    caller: Caller,
+    leave_no_admin: Annotated[
+        bool, Query(description="delete it even if it is the last token of an admin")
+    ] = False,
+) -> Deleted:
     """Delete a token; calls with it are refused from now on."""
-    services.tokens.delete(caller, token_id)
+    services.tokens.delete(caller, token_id, leave_no_admin=leave_no_admin)
     return Deleted()
 
 
