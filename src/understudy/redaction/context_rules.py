@@ -38,7 +38,7 @@ _PURPOSE: Final = re.compile(
 )
 # A word that begins a purpose. After another word the name is part of a longer one: `password manager`.
 _FOR: Final = re.compile(
-    r"(?i),?[ \t]+(?:for|4|of|to|on|at|in|from|that|which|i|we|u|you|they|he|she|it|used|was|is|has|had|hasn['’]?t"
+    r"(?i),?[ \t]+(?:for|4|of|to|on|at|in|from|that|which|i|we|u|you|they|he|she|it|used|was|is|est|ist|has|had|hasn['’]?t"
     r"|für|von|zum?r?|op|voor|till?|för|của|cho|để|wifi)\b|[\u4e00-\u9fff]"
 )
 _PURPOSE_TIE: Final = re.compile(
@@ -48,7 +48,7 @@ _PURPOSE_TIE: Final = re.compile(
 )
 # What follows a name that is not part of a longer one, as in `the password policy`.
 _NO_MORE: Final = re.compile(
-    r"\W{0,3}(?:\Z|\n|(?<=[.,;!?)])\s|\s(?:and|when|till|until|pour|für)\b)"
+    r"\W{0,3}(?:\Z|\n|(?<=[.,:;!?)])\s|\s(?:and|when|till|until|pour|für)\b)"
 )
 _CHANGE: Final = re.compile(r"(?i)\b(?:change|set|reset|update|rotate|switche?)")
 # What announces a value right behind the name of a password: a user name, or `with`.
@@ -60,12 +60,19 @@ _VALUE: Final = r"[\"'`“]?([!#-&(-~]{5,64}?)[\"'`”]?[.,;]?"
 _NEXT: Final = re.compile(rf"[ \t]{_VALUE}(?=\s|\Z)")
 # `use … as the vpn password`, `dùng … làm mật khẩu`, `用…作为密码`
 _AS: Final = re.compile(
-    rf"(?i)(?<!\S){_VALUE}(?:\s(?:as|was|is|for|làm|là)\s(?:(?:my|the|our|your|ur|his|her|their|a)\s)?(?:[\w-]{{1,20}}\s){{0,3}}"
+    rf"(?i)(?<!\S){_VALUE}(?:\s(?:as|was|is|for|est|ist|als|comme|làm|là)\s(?:(?:my|the|our|your|ur|his|her|their|a|le|la|mon|das|mein)\s)?(?:[\w-]{{1,20}}\s){{0,3}}"
     r"|\s?(?:作为|当|做)[\u4e00-\u9fff]{0,6})\Z"
 )
 # `… was rotated. The new one is …`
 _IT: Final = re.compile(
-    rf"(?i)[^\n]{{0,80}}?\b(?:it|this|that|(?:new|current|temp(?:orary)?)\sone)(?:['’]s|\s(?:is|was)|\s?[:=])\s(?:now\s)?{_VALUE}(?=\s|\Z)"
+    rf"(?i)[^\n]{{0,80}}?\b(?:it|this|that|c(?=['’]est)|nó|(?:the|its|whose)\svalue|(?:new|current|temp(?:orary)?)\sone)(?:['’]s|['’]est|\s(?:is|was|là|reads|equals)|\s?[:=])\s(?:now\s)?{_VALUE}(?=\s|\Z)"
+)
+# Measures, numbered parts, header names, compound adjectives, and names of formats and products.
+_ORDINARY: Final = re.compile(
+    r"(?i)\d{1,4}-?(?:days?|weeks?|months?|years?|hours?|min(?:ute)?s?|char(?:acter)?s?|bits?|bytes?|times|digits?)"
+    r"|(?:reset|policy|field|form|page|step|rule|test|version|phase|option|section|chapter|table|figure|input|user|host|port)"
+    r"[-_]?\d{1,4}|x-[\w-]+|[\w-]+-(?:based|backed|only|style|like|compatible|ready|bound|specific)"
+    r"|(?:oauth|web|auth|https?|tls|ssl|rfc)[-_/]?\d+\w{0,3}|\d?[a-z]*\d{0,2}password"
 )
 # The password in a URL is found by a rule for URLs, which keeps the host.
 _USER_INFO: Final = re.compile(r"[^\s/@:]*:[^\s/@]+@")
@@ -98,8 +105,9 @@ def named_values(match: PatternMatch) -> Iterator[Span]:
     if cue is None or (text.startswith("://", start - 3) and _USER_INFO.match(text, start)):
         return
     found = _assigned(text, start, end, cue)
-    if found is None:
-        found = _assigned_further(text, start, end, cue) or _beside(text, start, end, cue)
+    if not found:
+        further = _assigned_further(text, start, end, cue) or _beside(text, start, end, cue)
+        found = further or found
     if found:
         yield found
     elif found is None:
@@ -161,14 +169,16 @@ def _assigned_further(text: str, start: int, end: int, cue: Cue) -> Span | None:
 
 
 def _beside(text: str, start: int, end: int, cue: Cue) -> Span | None:
-    """The password right behind its cue, before it, or in the next sentence about it."""
-    if not cue.is_password:
+    """The secret right behind its cue, before it, or in the next sentence about it."""
+    if not (cue.is_password or cue.grade == 2):
         return None
+    found = None
     low = max(0, start - _REACH)
-    found = _NEXT.match(text, end, end + _REACH) if _LOGIN.search(text, low, start) else None
+    if cue.is_password and (cue.grade == 2 or _LOGIN.search(text, low, start)):
+        found = _NEXT.match(text, end, end + _REACH)
     if found is None and (_FOR.match(text, end, end + 12) or _NO_MORE.match(text, end)):
         found = _AS.search(text, low, start) or _IT.match(text, end, end + 2 * _REACH)
-    if found is None or _is_called(text, *found.span(1)):
+    if found is None or _ORDINARY.fullmatch(found[1]) or _is_called(text, *found.span(1)):
         return None
     return found.span(1) if _is_said(text, *found.span(1), cue) else None
 

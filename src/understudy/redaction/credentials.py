@@ -6,6 +6,7 @@ from typing import Final
 
 from understudy.patterns.linear import Span
 from understudy.patterns.search import PatternMatch
+from understudy.redaction.cues import Cue
 from understudy.redaction.opaque import (
     WORDS,
     is_harmless_shape,
@@ -17,7 +18,7 @@ from understudy.redaction.opaque import (
     looks_random,
     name_words,
 )
-from understudy.redaction.values import is_said_password
+from understudy.redaction.values import is_assigned_secret, is_said_password
 
 # What may separate the lines of a key: line ends, escaped or encoded ones, quotes, line prefixes.
 GAP: Final = r"(?:[\s\"'`>|#*,+]|\\+[nrt\"]|\\\r?\n|%0[AaDd]|&#x?0?[0-9aAdD]{1,2};|<br ?/?>)"
@@ -45,6 +46,7 @@ _LOOSE: Final = re.compile(
 _LAST: Final = re.compile(rf"{GAP}{{0,16}}((?!--){BODY}{{1,76}})")
 _FIRST_END: Final = re.compile(r"[^\S\n]*(?:[\n\"'`<\\…]|\.\.\.|\Z)")
 _HAS_BODY: Final = re.compile(r"[A-Za-z0-9+/=_-]{12}")
+_PASSWORD: Final = Cue(name="password", grade=2, is_password=True)
 _COUNTED: Final = re.compile(
     r"(?i)[-./:,%]\d|\s?(?:digits?|char\w*|letters?|lines?|times|min\w*|s(?:ec\w*)?\b|giây|phút|ký|lần|số|[位年次元个分秒天字条行月]|[a-z]?V\b)"
 )
@@ -84,11 +86,14 @@ def user_and_password(match: PatternMatch) -> Iterable[Span]:
     """The password next to a user name."""
     for name, (start, end) in _groups(match):
         value = match.string[start:end].rstrip(".,;:)")
-        is_one = (
-            is_said_password(value, is_next=True, is_password=True)
-            if name == "said"
-            else is_more_than_a_word(value)
-        )
+        if name == "said":
+            is_one = is_said_password(value, is_next=True, is_password=True)
+        elif name == "pair":
+            is_one = ";" not in value and is_assigned_secret(
+                value, _PASSWORD, firmly="/" in value, quoted=True, called=False
+            )
+        else:
+            is_one = is_more_than_a_word(value)
         if is_one:
             yield start, start + len(value)
 

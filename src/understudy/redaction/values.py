@@ -19,7 +19,7 @@ from understudy.redaction.opaque import (
 
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w.-]+(?::\S*)?|[\w./-]+@v?[\d.]+")
 _COMPOUND: Final = re.compile(
-    r"[A-Za-z]+\d{0,3}(?:[-_/][A-Za-z]+\d{0,3})*[-_/][A-Za-z]+\d?|(?i:sha|md|base|aes|rsa|utf|ed|hs|rs|es|argon|v)-?\d+\w{0,3}"
+    r"[A-Za-z]+\d{0,3}(?:[-_/][A-Za-z]+\d{0,3})*[-_/][A-Za-z]+|(?i:sha|md|base|aes|rsa|utf|ed|hs|rs|es|argon|v)-?\d+\w{0,3}"
 )
 # A reference number, as in `user#12345`.
 _REFERENCE: Final = re.compile(r"[A-Za-z_/.-]+[#@+]\d+|\d+[%$+]?-?\w*")
