@@ -88,7 +88,7 @@ class AgentOptions:
     permissions: Annotated[str | None, typer.Option(metavar="JSON", help="What it may do.")] = None
     owner: Annotated[
         str | None,
-        typer.Option(metavar="USER", help="Who may change it beside the admins; empty: nobody."),
+        typer.Option(metavar="USER", help="Who may change it, besides admins; empty: only admins."),
     ] = None
 
     def fields(self, **more_switches: bool | None) -> dict[str, Any]:

@@ -38,8 +38,7 @@ TO_GET_IN: Final = (
     " UNDERSTUDY_ADMIN_TOKEN set, and with that token `understudy tokens create me --role admin`"
 )
 OPEN: Final = (
-    "there is no token: whatever runs on this machine is admin, also what an agent runs,"
-    " such as a command that somebody approved"
+    "there is no token: every program on this machine acts as admin, commands of agents included"
 )
 TO_KEEP_OTHERS_OUT: Final = (
     "make the first token: `understudy tokens create me --role admin; export UNDERSTUDY_TOKEN=…`"

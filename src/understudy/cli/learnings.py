@@ -177,7 +177,7 @@ def learn(
     expires: Expires = None,
     key: Key = None,
 ) -> object:
-    """Have something known from now on: proposed and published in one step."""
+    """Publish a statement as a learning, in one step."""
     from understudy.learnings.remember import kind_of
     from understudy.wire.learnings import CreateLearning
 

@@ -44,9 +44,7 @@ COMMANDS: Final[Mapping[str, LazyEntry]] = {
     "chat": LazyEntry(
         "Talk to an agent; with a MESSAGE, or with text on stdin, say that and leave.", "chat:chat"
     ),
-    "learn": LazyEntry(
-        "Have something known from now on: proposed and published in one step.", "learnings:learn"
-    ),
+    "learn": LazyEntry("Publish a statement as a learning, in one step.", "learnings:learn"),
     "open": LazyEntry(
         "Open the console in a browser, where one click signs in; the link works once.",
         "access:open_console",

@@ -240,8 +240,8 @@ def explain(
         typer.Option("--run", metavar="RUN", help="What this run was given, instead."),
     ] = None,
 ) -> None:
-    """Tell of each learning and run in sight whether a prompt would be told of it, and every
-    reason why not; with --run, what one run was told."""
+    """Show which visible learnings and runs a prompt would have injected, and every reason
+    against the others; with --run, what was injected into one run."""
     query = _one_of(words, query)
     if (session_id is None) == (run_id is None):
         raise typer.BadParameter("name a session, or a run with --run")

@@ -1147,7 +1147,7 @@ class MemoryCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/memory-explain")
     def explain(self, session_id: str, *, query: str | None = None) -> MemoryExplanation:
-        """Every learning and run in sight, with why it would or would not reach the prompt."""
+        """Every visible learning and run, with why it would or would not be injected."""
 
     @GET("/v1/runs/{run_id}/memory-report")
     def report(self, run_id: str) -> MemoryReport:
@@ -1933,7 +1933,7 @@ class SessionsCalls(Group[S]):
     @GET("/v1/sessions/{session_id}/prompt-preview")
     def prompt_preview(self, session_id: str, *, query: str | None = None) -> PromptPreview:
         """What the caller's next run would send to its model, by section, with its tokens.
-        `memory` lists every learning and run in sight and `skills` every skill, in or out, with
+        `memory` lists every visible learning and run and `skills` every skill, in or out, with
         each reason. MCP servers have the tools that they listed last. Nothing is changed."""
 
 

@@ -42,7 +42,7 @@ M_ARENA_MAX: Final = -8
 SWITCH_S: Final = 0.001
 TICK_S: Final = 1.0
 OPEN: Final = (
-    "no token yet: whatever runs on this machine is admin, also what an agent runs"
+    "no token yet: every program on this machine acts as admin, commands of agents included"
     " (`{program} tokens create me --role admin` ends that)"
 )
 

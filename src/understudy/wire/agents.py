@@ -30,7 +30,7 @@ class AgentBody(RequestBody):
     max_tool_iterations: Int32 | None = None
     other_config: JsonObject | None = None
     permissions: JsonObject | None = None
-    # Who may change it beside the admins, but for its permissions; empty clears it.
+    # Who may change it, besides admins, except its permissions; empty clears it.
     owner_id: str | None = Field(default=None, max_length=255)
 
 

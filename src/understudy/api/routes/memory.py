@@ -61,7 +61,7 @@ def memory_search(
 def memory_explain(
     session_id: SessionId, services: Services, query: Asked = None
 ) -> MemoryExplanation:
-    """Every learning and run in sight, with why it would or would not reach the prompt."""
+    """Every visible learning and run, with why it would or would not be injected."""
     return services.inspection.explain(session_id, query)
 
 
@@ -72,7 +72,7 @@ def prompt_preview(
 ) -> PromptPreview:
     """What the caller's next run would send to its model, by section, with its tokens.
 
-    `memory` lists every learning and run in sight and `skills` every skill, in or out, with each
+    `memory` lists every visible learning and run and `skills` every skill, in or out, with each
     reason. MCP servers have the tools that they listed last. Nothing is changed.
     """
     return services.prompt_previews.of_session(caller, session_id, query)
