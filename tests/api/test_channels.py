@@ -158,8 +158,10 @@ def test_a_linked_channel_exists_and_stays(api: TestClient, room: dict[str, Any]
     made(api, "POST", "/v1/projects", project_id="p", display_name="P", channel_links=["room"])
     assert refused(api, "DELETE", ROOM) == (409, "channel_linked_to_project")
     links = {"project_id": "q", "display_name": "Q", "channel_links": ["nonexistent-channel"]}
-    assert refused(api, "POST", "/v1/projects", links) == (400, "channel_not_found")
-    assert refused(api, "PUT", "/v1/projects/p", {"channel_links": ["gone"]})[0] == 400
+    assert refused(api, "POST", "/v1/projects", links) == (404, "channel_not_found")
+    assert refused(api, "PUT", "/v1/projects/p", {"channel_links": ["gone"]})[0] == 404
+    linked = refused(api, "POST", "/v1/projects/p/channels", {"channel_id": "gone"})
+    assert linked == (404, "channel_not_found")
     made(api, "PUT", "/v1/projects/p", channel_links=[])
     assert api.delete(ROOM).json() == {"deleted": True}
     assert api.get(ROOM).status_code == 404

@@ -73,6 +73,29 @@ def test_agents_speak_in_turn_and_only_what_they_publish_is_heard(live: Live) ->
     assert (run["kind"], run["status"]) == ("channel_delivery", "completed")
 
 
+def test_who_had_a_turn_and_was_silent_is_named(live: Live) -> None:
+    path = room(live, "quiet", "ida", "jon")
+    live.model.rule = speaks(ida="", jon="")
+    live.ok("POST", path + "/messages", {"content": "@ida what is missing?"})
+
+    def silent() -> list[Any] | None:
+        found = live.ok("GET", path + "/next-speakers").get("silent", [])
+        return found if len(found) == 2 else None
+
+    first, second = wait_for(silent, what="both to pass")
+    assert [(first["session_id"], first["outcome"])] == [("ida", "nothing_to_add")]
+    told = invoke(live, "channels", "leases", "quiet")
+    assert told.stdout == "Nobody has the floor.\n"
+    runs = f"({first['run_id']}, {second['run_id']})"
+    assert f"ida and jon had their turn and had nothing to add {runs}" in told.stderr
+    titles = [
+        each["title"]
+        for each in live.ok("GET", "/v1/sessions", params={"limit": 200})["items"]
+        if each["session_id"] == "ida"
+    ]
+    assert titles == ["Lo: @ida what is missing?"]
+
+
 def test_a_turn_has_the_persona_and_route_of_its_session(live: Live) -> None:
     persona = {"persona_id": "pirate", "display_name": "Pirate", "soul": "Speak like a pirate."}
     live.ok("POST", "/v1/personas", persona)

@@ -1,11 +1,30 @@
 """The room in the console: its log, its roster, who speaks next and why."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from starlette.testclient import TestClient
 
-from tests.console.conftest import OURS
+from tests.api.conftest import idle_daemon
+from tests.console.conftest import OURS, client_of
+from understudy.channels.model import EventName
+from understudy.daemon.wiring import Daemon
 
 HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, fresh_database: Path) -> Iterator[Daemon]:
+    daemon = idle_daemon(tmp_path / "home", fresh_database)
+    yield daemon
+    daemon.resources.database.dispose()
+
+
+@pytest.fixture
+def console(daemon: Daemon) -> Iterator[TestClient]:
+    with client_of(daemon) as client:
+        yield client
 
 
 @pytest.fixture
@@ -41,6 +60,21 @@ def test_a_room_shows_its_log_its_roster_and_who_speaks_next(
     order = answer.text.partition("<ol>")[2].partition("</ol>")[0]
     assert order.index("bob") < order.index("ann")
     assert "channel." not in answer.text.partition("<main")[2].replace("channel.html", "")
+
+
+def test_a_room_says_who_had_a_turn_and_was_silent(
+    console: TestClient, daemon: Daemon, room: str
+) -> None:
+    turn = {"human_message_id": room, "outcome": "nothing_to_add"}
+    with daemon.resources.units.write() as unit:
+        for name in ("bob", "ann"):
+            data = {**turn, "holder_session_id": name, "run_id": f"run_{name}"}
+            unit.channels.event("room", EventName.LEASE, data, at_ms=1)
+
+    page = console.get("/channels/room").text
+
+    bob, ann = (f'<a href="/runs/run_{name}">{name}</a>' for name in ("bob", "ann"))
+    assert f"{bob}, {ann} had their turn and had nothing to add." in page
 
 
 def test_a_person_posts_and_reacts(console: TestClient, room: str) -> None:

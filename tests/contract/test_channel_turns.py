@@ -118,6 +118,66 @@ def test_who_holds_the_floor_answers_the_next_question_only_if_asked_first(
     assert channels.speaking() == ["ann"]
 
 
+@pytest.mark.parametrize("budget", [1, 2])
+def test_a_late_reply_to_the_first_question_uses_up_nothing_of_the_seconds_budget(
+    channels: ChannelHarness, budget: int
+) -> None:
+    policy = AutonomyPolicy(max_agent_replies_per_human_message=budget, member_cooldown_ms=0)
+    channels.room("ann", "bob", "cid", autonomy_policy=policy)
+    first = channels.say("One?")
+    channels.say("And two?", reply_to_message_id=first.message_id)
+    channels.end("ann", "One.")
+    said = ["One."]
+    for reply in ("Two.", "Two, too."):
+        if speaking := channels.speaking():
+            channels.end(speaking[0], reply)
+            said.append(reply)
+
+    assert said == ["One.", "Two.", "Two, too."][: budget + 1]
+    assert [text for _, text in channels.log()] == ["One?", "And two?", *said]
+    assert channels.speaking() == []
+
+
+def test_who_is_alone_answers_what_was_asked_during_their_turn(channels: ChannelHarness) -> None:
+    policy = AutonomyPolicy(max_agent_replies_per_human_message=1)
+    channels.room("ann", autonomy_policy=policy)
+    first = channels.say("One?")
+    channels.say("And two?", reply_to_message_id=first.message_id)
+    channels.end("ann", "One.")
+    channels.end("ann", "Two.")
+
+    assert channels.log()[-1] == ("ann", "Two.")
+    assert channels.speaking() == []
+
+
+def test_who_had_a_turn_and_published_nothing_is_named_with_the_reason(
+    channels: ChannelHarness,
+) -> None:
+    channels.room("ann", "bob", "cid")
+    channels.say("One?")
+    run_id = channels.end("ann")
+    channels.end("bob", "Lost.", status=RunStatus.FAILED)
+
+    def silent() -> list[tuple[str, str]]:
+        found = channels.service.next_speakers(ROOM).silent
+        return [(each.session_id, each.outcome) for each in found]
+
+    assert channels.service.next_speakers(ROOM).silent[0].run_id == run_id
+    assert silent() == [("ann", "nothing_to_add"), ("bob", "failed")]
+    channels.end("cid", "One.")
+    assert silent() == [("ann", "nothing_to_add"), ("bob", "failed")]
+    channels.say("Two?")
+    assert silent() == []
+
+
+def test_a_session_is_not_titled_by_a_briefing(channels: ChannelHarness) -> None:
+    channels.room("ann")
+    channels.say("One?")
+
+    with channels.units.read() as unit:
+        assert unit.sessions.standings(["ann"])["ann"].title == "Alice: One?"
+
+
 def test_muted_manual_and_removed_members_are_not_chosen(channels: ChannelHarness) -> None:
     channels.room("ann", "bob", "cat")
     channels.member("ann", muted=True)

@@ -1,10 +1,11 @@
 """Arbitration: who speaks next in a thread, and why; a pure function of roster and messages."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final
 
-from understudy.channels.model import ParticipationMode
+from understudy.channels.model import ParticipationMode, TurnOutcome
 from understudy.core.dataclass import dataclass
+from understudy.core.records import OMIT_EMPTY, Omitted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +60,22 @@ class PassedOver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SilentTurn:
+    """A turn that ended without a message, and why."""
+
+    session_id: str
+    run_id: Omitted[str] = None
+    outcome: TurnOutcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Arbitration:
     """Who may speak, in order, and who may not."""
 
     speakers: tuple[RankedSpeaker, ...]
     passed_over: tuple[PassedOver, ...]
+    # Who has had a turn for the message, and said nothing.
+    silent: Annotated[tuple[SilentTurn, ...], OMIT_EMPTY] = ()
 
 
 def _is_cooling(each: Contender, it: Situation) -> bool:

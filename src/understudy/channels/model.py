@@ -210,6 +210,18 @@ class TurnLease:
         return self.last_human_message_id != self.current_human_origin_message_id
 
 
+class TurnOutcome(StrEnum):
+    """What became of a turn."""
+
+    PUBLISHED = "published"
+    NOTHING_TO_ADD = "nothing_to_add"
+    # Its run failed or was stopped.
+    FAILED = "failed"
+    TOOK_TOO_LONG = "took_too_long"
+    # The member was muted or gone by then, or what it said was refused.
+    NOT_PUBLISHED = "not_published"
+
+
 class TopicKind(StrEnum):
     """What a thread is about."""
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.assets.contents import refer
 from understudy.assets.model import ReferenceKind
-from understudy.channels.arbitration import Arbitration
+from understudy.channels.arbitration import Arbitration, SilentTurn
 from understudy.channels.bridge_model import require_own_bridge
 from understudy.channels.checks import (
     check_emoji,
@@ -27,6 +27,7 @@ from understudy.channels.model import (
     EventName,
     ThreadWork,
     TurnLease,
+    TurnOutcome,
     require_channel,
     require_member,
     require_message,
@@ -49,6 +50,9 @@ from understudy.sessions.model import (
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
+
+# The most events in which turns without a message are looked for.
+MAX_EVENTS_READ: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +241,8 @@ class ChannelService:
             message = unit.channel_messages.last_of_people(channel_id, root_id)
             if message is None:
                 return Arbitration(speakers=(), passed_over=())
-            return self.arbitration(unit, channel, message)
+            silent = _silent(unit, channel, message)
+            return replace(self.arbitration(unit, channel, message), silent=silent)
 
     def threads(self, channel_id: str, request: PageRequest) -> Page[ThreadWork]:
         """The threads of a channel, newest first."""
@@ -428,3 +433,18 @@ def _mirror_of(member: ProjectMember, member_id: str) -> ChannelMember:
         role=member.role,
         expertise_tags=member.expertise_tags,
     )
+
+
+def _silent(unit: "Unit", channel: Channel, message: ChannelMessage) -> tuple[SilentTurn, ...]:
+    """The last turn of each session for a message, where it ended without one."""
+    after = max(0, channel.sequence - MAX_EVENTS_READ)
+    turns = {
+        event.data["holder_session_id"]: SilentTurn(
+            session_id=event.data["holder_session_id"],
+            run_id=event.data["run_id"],
+            outcome=TurnOutcome(event.data["outcome"]),
+        )
+        for event in unit.channels.events(channel.channel_id, after=after, limit=MAX_EVENTS_READ)
+        if event.data.get("human_message_id") == message.message_id and "outcome" in event.data
+    }
+    return tuple(it for it in turns.values() if it.outcome is not TurnOutcome.PUBLISHED)

@@ -25,6 +25,7 @@ from understudy.channels.model import (
     EventName,
     ThreadWork,
     TurnLease,
+    TurnOutcome,
 )
 from understudy.channels.posting import NewChannelMessage, Posting
 from understudy.core.clock import Clock
@@ -131,7 +132,9 @@ class Turns:
         """Publish the output of a turn, and start the next turn."""
         posted = self._publish(unit, channel, lease, run)
         unit.channel_turns.remove(lease.turn_id)
-        self._tell(unit, lease, "ended", message_id=posted.message_id if posted else None)
+        outcome = _outcome(lease, run, posted)
+        message_id = posted.message_id if posted else None
+        self._tell(unit, lease, "ended", outcome=outcome, message_id=message_id)
         if channel.paused:
             return
         if lease.has_newer_question:
@@ -175,7 +178,10 @@ class Turns:
             return None
 
     def _take_up(self, unit: "Unit", channel: Channel, lease: TurnLease) -> None:
-        """Answer what a person posted during the turn; its holder only if it was asked first."""
+        """Answer what a person posted during the turn.
+
+        Its holder does so only if it was asked first, or nobody else may speak.
+        """
         message = unit.channel_messages.get(lease.last_human_message_id)
         if message is None:
             return
@@ -186,6 +192,9 @@ class Turns:
         is_first = priority[:1] == (lease.holder_session_id,)
         besides = None if is_first else lease.holder_session_id
         speakers = self.arbitration(unit, channel, question, besides=besides).speakers
+        if not speakers:
+            alone = replace(question, priority=(lease.holder_session_id,))
+            speakers = self.arbitration(unit, channel, alone).speakers
         self._start(unit, channel, question, speakers)
 
     def _go_on(
@@ -207,7 +216,7 @@ class Turns:
         if not self._start(unit, channel, question, queued, most=1, instead_of=lease):
             unit.channel_turns.add(lease)
             return False
-        self._tell(unit, lease, "handed_over")
+        self._tell(unit, lease, "handed_over", outcome=TurnOutcome.TOOK_TOO_LONG)
         if lease.active_run_id is not None:
             unit.after_commit(partial(self.cancel_run, lease.active_run_id))
         return True
@@ -260,7 +269,7 @@ class Turns:
         """Start as many turns as slots and budget allow; queue the rest."""
         policy = channel.autonomy_policy
         under_way = unit.channel_turns.of_thread(question.root_id)
-        spent = unit.channel_messages.replies_since(question.root_id, question.human.position)
+        spent = unit.channel_messages.replies_to(question.human)
         human_id = question.human.message_id
         shared = sum(each.current_human_origin_message_id == human_id for each in under_way)
         budget = policy.max_agent_replies_per_human_message - spent - shared
@@ -353,6 +362,7 @@ class Turns:
         }
         return Submission(
             content=briefing(channel, members, own, thread, question.origin),
+            preview=f"{question.origin.sender.display_name}: {question.origin.content}",
             attachments=tuple(dict.fromkeys(files)),
             kind=RunKind.CHANNEL_DELIVERY,
             source_plugin=SOURCE_PLUGIN,
@@ -369,21 +379,38 @@ class Turns:
         self._tell(unit, renewed, "renewed")
 
     def _tell(
-        self, unit: "Unit", lease: TurnLease, change: str, *, message_id: str | None = None
+        self,
+        unit: "Unit",
+        lease: TurnLease,
+        change: str,
+        *,
+        outcome: TurnOutcome | None = None,
+        message_id: str | None = None,
     ) -> None:
         data = {
             "turn_id": lease.turn_id,
             "change": change,
             "thread_root_message_id": lease.thread_root_message_id,
+            "human_message_id": lease.current_human_origin_message_id,
             "holder_session_id": lease.holder_session_id,
             "run_id": lease.active_run_id,
             "reasons": list(lease.reasons),
             "queued_candidate_session_ids": list(lease.queued_candidate_session_ids),
         }
+        if outcome is not None:
+            data["outcome"] = str(outcome)
         if message_id is not None:
             data["published_message_id"] = message_id
         now = self.clock.now_ms()
         unit.channels.event(lease.channel_id, EventName.LEASE, data, at_ms=now)
+
+
+def _outcome(lease: TurnLease, run: Run | None, posted: ChannelMessage | None) -> TurnOutcome:
+    if posted is not None:
+        return TurnOutcome.PUBLISHED
+    if run is None or run.status is not RunStatus.COMPLETED:
+        return TurnOutcome.FAILED
+    return TurnOutcome.NOTHING_TO_ADD if lease.output is None else TurnOutcome.NOT_PUBLISHED
 
 
 def _priority(unit: "Unit", channel: Channel, message: ChannelMessage) -> tuple[str, ...]:

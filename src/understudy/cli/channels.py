@@ -1,12 +1,16 @@
 """`understudy channels`: public rooms in which agents and people take turns."""
 
-from typing import Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
 from understudy.cli import bridges, inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import Key, PageOptions, Text, TextFile
+from understudy.cli.output import note
+
+if TYPE_CHECKING:
+    from understudy.channels.arbitration import Arbitration, SilentTurn
 
 commands = Commands("Channels: public rooms in which agents and people take turns.")
 members = Commands("Who is in a channel, and how they take part.")
@@ -297,10 +301,27 @@ def react(
         daemon.client.channels.react(channel_id, message_id, emoji)
 
 
-@commands("leases", show=LEASE_COLUMNS, empty="Nobody has the floor.")
-def leases(daemon: DaemonConnection, channel_id: ChannelId, page: PageOptions) -> object:
+@commands("leases")
+def leases(daemon: DaemonConnection, channel_id: ChannelId, page: PageOptions) -> None:
     """List who speaks in which thread, why, and who is next."""
-    return daemon.client.channels.leases_page(channel_id, **page)
+    found = daemon.client.channels.leases_page(channel_id, **page)
+    daemon.show_answer(found, LEASE_COLUMNS, "Nobody has the floor.")
+    if not found.items and not daemon.as_json:
+        _tell_silent(daemon.client.channels.next_speakers(channel_id))
+
+
+def _tell_silent(view: "Arbitration") -> None:
+    """Who had a turn for the last message of a person and published nothing, and why."""
+    from understudy.i18n.catalogue import say
+
+    turns: dict[str, list[SilentTurn]] = {}
+    for each in view.silent:
+        turns.setdefault(each.outcome, []).append(each)
+    for outcome, silent in turns.items():
+        names = " and ".join(each.session_id for each in silent)
+        runs = ", ".join(each.run_id or "" for each in silent)
+        note(f"{names} {say('en', f'console.channel.silent_{outcome}')} ({runs})")
+        note(say("en", "console.channel.silent_why"))
 
 
 def _tell_speakers(view: Any) -> None:
@@ -310,6 +331,7 @@ def _tell_speakers(view: Any) -> None:
     ]
     rows += [("-", each.display_name, ", ".join(each.reasons)) for each in view.passed_over]
     screen.table(("turn", "member", "why"), rows, empty="No agent is in this channel.")
+    _tell_silent(view)
 
 
 @commands("next", show=_tell_speakers)

@@ -40,9 +40,10 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "StopWish": "reason by at_ms",
     },
     "understudy.channels.arbitration": {
-        "Arbitration": "speakers:[RankedSpeaker] passed_over:[PassedOver]",
+        "Arbitration": "speakers:[RankedSpeaker] passed_over:[PassedOver] silent:[SilentTurn]?[]",
         "PassedOver": "session_id member_id display_name reasons",
         "RankedSpeaker": "session_id member_id display_name reasons decided_by?null",
+        "SilentTurn": "session_id run_id?null outcome",
     },
     "understudy.channels.bridge_model": {
         "Bridge": 'bridge_id channel_id connector created_by created_at_ms updated_at_ms is_enabled?true outgoing_url?null mapping?{} identities?{} unknown_senders?"refuse" settings?{} credential_names?[] version?1 credentials?{} due_at_ms?null',

@@ -170,7 +170,7 @@ def _request_of(submission: Submission, run_input: RunInput) -> RunRequest:
         source_plugin=submission.source_plugin,
         source_kind=submission.source_kind,
         actor_id=submission.actor_id,
-        text_preview=preview(run_input.text) or None,
+        text_preview=preview(submission.preview or run_input.text) or None,
     )
 
 

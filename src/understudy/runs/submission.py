@@ -29,7 +29,7 @@ REPLY_PLUGINS: Final = frozenset({"local", "http"})
 WEB_SCHEMES: Final = frozenset({"http", "https"})
 # Fields that fingerprints of earlier versions do not contain.
 LATER: Final = frozenset(
-    {"binding_keys", "locale", "fallback_model", "skill_fingerprint", "daemon_metadata"}
+    {"binding_keys", "locale", "fallback_model", "skill_fingerprint", "daemon_metadata", "preview"}
 )
 # A webhook receiver is often on this machine or in the private network.
 ALLOWED: Final = frozenset({None, LOOPBACK, PRIVATE, SHARED})
@@ -56,6 +56,8 @@ class Submission:
     max_tool_iterations: int | None = None
     debug_level: DebugLevel | None = None
     kind: RunKind = RunKind.INPUT
+    # What lists and titles show of it; by default the beginning of its text.
+    preview: str | None = None
     # Language of the daemon's own texts in the run; by default from `accept_language` or the token.
     locale: str | None = None
     accept_language: str | None = None

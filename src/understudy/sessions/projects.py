@@ -251,14 +251,10 @@ def _checked(unit: "Unit", project: Project) -> Project:
         raise coded_error(
             "projects/too_many_channels", pointer="/channel_links", limit=MAX_CHANNEL_LINKS
         )
-    for index, channel_id in enumerate(project.channel_links):
+    for channel_id in project.channel_links:
         # Locked, or it could be deleted between this check and the commit.
         if unit.channels.get(channel_id, lock=True) is None:
-            raise coded_error(
-                "channels/channel_not_found:linked",
-                pointer=f"/channel_links/{index}",
-                channel_id=channel_id,
-            )
+            raise coded_error("channels/channel_not_found:linked", channel_id=channel_id)
     checked = _only_linked(replace(project, members=()))
     for member in project.members:
         checked = _joined(unit, checked, member)

@@ -147,15 +147,21 @@ class ChannelMessageStore:
         row = self._connection.execute(query).first()
         return None if row is None else self.with_reactions((_read(row),))[0]
 
-    def replies_since(self, root_id: str, position: int) -> int:
-        """How many agent messages a thread has after a position."""
+    def replies_to(self, message: ChannelMessage) -> int:
+        """How many agent messages came after a message, without late replies to earlier ones."""
         query = (
-            sa.select(sa.func.count())
-            .select_from(channel_messages)
-            .where(channel_messages.c.root_id == root_id, channel_messages.c.position > position)
+            sa.select(channel_messages)
+            .where(channel_messages.c.root_id == message.root_id)
+            .where(channel_messages.c.position > message.position)
             .where(channel_messages.c.sender_session_id.is_not(None))
+            .order_by(channel_messages.c.position)
         )
-        return self._connection.execute(query).scalar_one()
+        answers = {message.message_id}
+        for row in self._connection.execute(query):
+            is_of_turn = row.source_run_id is not None
+            if not is_of_turn or _read(row).reply_to_message_id in answers:
+                answers.add(row.message_id)
+        return len(answers) - 1
 
     def thread(self, root_id: str) -> ThreadWork | None:
         """The work of a thread."""
