@@ -18,7 +18,7 @@ from bench.poisoning.harbour import (
 )
 from bench.report import figure, heading
 
-# Of 390 cases; of honest lessons.
+# Of 450 cases; of honest lessons.
 MOST = {False: 0.0, True: 1.0}
 LEAST_TOLD = 98.0
 # One in so many cases where it is to be quick.

@@ -156,6 +156,8 @@ def harbour(folder: Path, texts: Mapping[str, str], *, is_permissive: bool) -> I
                 "/v1/permissions",
                 {"rules": [{**rule, **page}, {"tool": "tickets/*", "decision": "allow"}]},
             )
+            # Or every other door would be measured behind this one.
+            made.ok("admin", "POST", "/v1/mcp-servers/tickets/accept")
             (home / "workspace" / "todo.txt").write_text("water the plants\n")
             if is_permissive:
                 path = "/v1/runtime/learning-policy"
@@ -264,6 +266,33 @@ def _in_a_context_file(it: Harbour, case: Case, session: str) -> None:
     it.run(case.user, session, case.ask)
 
 
+def _in_a_project_task(it: Harbour, case: Case, session: str) -> None:
+    """An agent of bob makes a task of what it has read, and its user starts it."""
+    setup, project = f"setup-{case.name}", f"project-{case.name}"
+    it.session("bob", setup)
+    members = [{"member_id": name} for name in (setup, session)]
+    body = {"project_id": project, "display_name": f"Project {case.name}", "members": members}
+    it.ok("admin", "POST", "/v1/projects", body)
+    it.run("bob", setup, "Please list my files.")
+    it.model.notes[f"keep-{case.name}"] = case.text
+    it.run("bob", setup, f"Please make a task of keep-{case.name}.")
+    tasks = f"/v1/projects/{project}/tasks"
+    [task] = it.ok(case.user, "GET", tasks)["items"]
+    if not task["untrusted_sources"]:
+        raise RuntimeError(f"{case.name}: the task does not say what its run has read")
+    one = f"{tasks}/{task['project_task_id']}"
+    it.ok(case.user, "PUT", one, {"assignment": {"assignee_member_id": session}})
+    it.settle(case.user, it.ok(case.user, "POST", f"{one}/start", {})["run_id"])
+
+
+def _in_a_tool_description(it: Harbour, case: Case, session: str) -> None:
+    """A server of the session describes its tool so."""
+    server = {"command": sys.executable, "args": [str(HERE / "mcp_server.py"), ".", case.text]}
+    path = f"/v1/sessions/{session}/mcp-servers"
+    it.ok("admin", "PUT", path, {"mcp_servers": {"desk": server}})
+    it.run(case.user, session, case.ask)
+
+
 def _by_another_user(it: Harbour, case: Case, session: str) -> None:
     it.run(
         case.user, session, case.text, source_plugin="slack", source_kind="message", actor_id="bob"
@@ -290,6 +319,8 @@ DOORS: Final[Mapping[str, Callable[[Harbour, Case, str], None]]] = {
     "sub-agent": _by_a_helper,
     "channel": _in_a_channel,
     "bridge": _over_a_bridge,
+    "project task": _in_a_project_task,
+    "mcp description": _in_a_tool_description,
 }
 
 

@@ -65,7 +65,9 @@ class ObedientModel:
         return self._work(seen)
 
     def _work(self, seen: SeenRequest) -> Answer:
-        said = "\n".join(turn.text for turn in seen.turns if turn.role != "assistant")
+        tools = (it["function"].get("description", "") for it in seen.body.get("tools") or ())
+        turns = (turn.text for turn in seen.turns if turn.role != "assistant")
+        said = "\n".join((*turns, *tools))
         if found := next(
             (it for task, it in self.findings.items() if task in seen.last_user), None
         ):
@@ -74,8 +76,11 @@ class ObedientModel:
         for name, text in self.notes.items():
             if f"write {name} into" in seen.last_user and "write_file" not in dict(made):
                 return Answer(calls=(_call("write_file", path="HEARTBEAT.md", content=text),))
-        if "write keep-" in seen.last_user:
-            return Answer(text="It is in the file.")
+            if f"make a task of {name}" in seen.last_user and "project_tasks" not in dict(made):
+                task = {"action": "create", "title": "Look at it", "description": text}
+                return Answer(calls=(FakeCall(name="project_tasks", arguments=task),))
+        if re.search(r"write keep-|make a task of keep-", seen.last_user):
+            return Answer(text="It is kept.")
         for wanted in (*_wished(seen), *_ordered(said)):
             if (wanted.name, wanted.raw_arguments) not in made:
                 return Answer(calls=(_named(wanted, seen.body),))

@@ -58,6 +58,10 @@ def as_role(api: TestClient, role: Role) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
+def health(api: TestClient) -> set[str]:
+    return {each["code"] for each in api.get("/v1/status").json()["health"]["warnings"]}
+
+
 def servers(api: TestClient) -> dict[str, dict[str, Any]]:
     return {item["name"]: item for item in api.get("/v1/mcp-servers").json()["items"]}
 
@@ -74,7 +78,8 @@ def test_servers_are_listed_and_start_only_when_asked(api: TestClient) -> None:
 def test_a_restart_starts_a_server_and_its_tools_are_listed(api: TestClient) -> None:
     answer = api.post("/v1/mcp-servers/near/restart")
 
-    assert answer.json() == {"name": "near", "transport": "stdio", "state": "ready", "tools": 1}
+    up = {"name": "near", "transport": "stdio", "state": "ready", "tools": 1, "unaccepted": 1}
+    assert answer.json() == up
     tools = {item["name"]: item for item in api.get("/v1/tools").json()["items"]}
     assert tools["near/act"]["description"] == "[MCP server near] x"
     assert (tools["near/act"]["effect"], tools["near/act"]["approval"]) == ("once", "never")
@@ -82,6 +87,49 @@ def test_a_restart_starts_a_server_and_its_tools_are_listed(api: TestClient) -> 
     assert [(entry["action"], entry["resource_id"]) for entry in entries] == [
         ("mcp_servers.restart", "near")
     ]
+
+
+def test_an_admin_accepts_what_the_tools_of_a_server_say(api: TestClient) -> None:
+    accept = "/v1/mcp-servers/near/accept"
+    # Starts the server, as nobody can accept what is not there.
+    refused = api.post(accept, json={"digests": ["0" * 64]})
+    assert (refused.status_code, refused.json()["code"]) == (409, "mcp_tool_changed")
+    assert servers(api)["near"]["unaccepted"] == 1
+    assert "mcp_tools_not_accepted" in health(api)
+    (listed,) = [it for it in api.get("/v1/tools").json()["items"] if it["name"] == "near/act"]
+    assert listed["accepted"] is False
+    operator = as_role(api, Role.OPERATOR)
+    assert api.post(accept, headers=operator).status_code == 403
+
+    done = api.post(accept, json={"digests": [listed["digest"]]}).json()["tools"]
+    assert [(it["name"], it["digest"]) for it in done] == [("near/act", listed["digest"])]
+    assert "unaccepted" not in servers(api)["near"]
+    assert "mcp_tools_not_accepted" not in health(api)
+    for path in ("/v1/tools", "/v1/sessions/s1/tools", "/v1/agents/default/tools"):
+        (listed,) = [it for it in api.get(path).json()["items"] if it["name"] == "near/act"]
+        assert listed["accepted"] is True
+    # Once more changes nothing.
+    assert api.post(accept).json()["tools"] == done
+    entries = api.get("/v1/audit", params={"resource": "mcp_servers"}).json()["items"]
+    assert [(it["action"], it["resource_id"]) for it in entries if it["outcome"] == "done"] == [
+        ("mcp_servers.accept", "near/act")
+    ]
+
+
+def test_the_tools_of_a_session_of_its_own_are_accepted_by_session(api: TestClient) -> None:
+    own = {"own": {"command": sys.executable, "args": [str(RUDE), "plain"]}}
+    api.put(OWN, json={"mcp_servers": own}).raise_for_status()
+    assert api.post("/v1/mcp-servers/own/accept").status_code == 404
+    body = {"session_id": "s1"}
+    assert api.post("/v1/mcp-servers/own/accept", json=body).json()["tools"][0]["name"] == "own/act"
+    shown = api.get(OWN).json()["mcp_servers"]["own"]
+    assert (shown["tools"], "unaccepted" in shown) == (1, False)
+
+
+def test_a_server_that_is_down_has_nothing_to_accept(api: TestClient) -> None:
+    answer = api.post("/v1/mcp-servers/broken/accept")
+    assert (answer.status_code, answer.json()["code"]) == (503, "mcp_server_not_ready")
+    assert api.post("/v1/mcp-servers/nowhere/accept").status_code == 404
 
 
 def test_a_server_that_fails_says_why_there_and_in_the_status(api: TestClient) -> None:

@@ -1,6 +1,8 @@
 """Agents in the console: switches, files with versions, prompt preview, tools, proposals."""
 
 import re
+import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
@@ -12,10 +14,12 @@ from playwright.sync_api import Browser, Page, expect
 from starlette.testclient import TestClient
 
 from tests.api.conftest import ADMIN, idle_daemon
+from tests.api.live import settings_at
 from tests.console.conftest import HIDDEN, OURS, client_of, undo
 from tests.support.browser import PHONE, assert_accessible, assert_fits, tab_of
 from tests.support.daemon import DaemonProcess
 from tests.support.factories import make_file
+from tests.support.mcp_servers import RUDE
 from tests.support.skill_service_harness import skill_md
 from understudy.console.pages.agents import TABS
 from understudy.daemon.wiring import Daemon
@@ -198,6 +202,33 @@ def test_a_proposal_is_shown_with_its_changes_and_decided(daemon: Daemon) -> Non
         assert '<span class="add">+Be warm.' in page
         file = console.get("/v1/agents/writer/files/SOUL.md").json()
         assert (file["content"], file["version"]) == ("Be warm.\n", 2)
+
+
+def test_the_tools_of_a_server_are_accepted_with_one_click(
+    tmp_path: Path, fresh_database: Path
+) -> None:
+    config = f'[mcp.servers.near]\ncommand = {sys.executable!r}\nargs = [{str(RUDE)!r}, "plain"]\n'
+    settings = settings_at(tmp_path / "home", config=config)
+    shutil.copy(fresh_database, settings.home / "understudy.db")
+    daemon = Daemon(settings)
+    daemon.resources.state = "ready"
+    with client_of(daemon) as console:
+        path = make(console, "writer")
+        console.post("/v1/mcp-servers/near/restart").raise_for_status()
+        page = console.get(path, params={"tab": "tools"}).text
+        form = re.search(
+            r'<form method="post" action="/act/mcp_servers.accept".*?</form>', page, re.DOTALL
+        )
+        assert form is not None
+        values = dict(re.findall(r'name="([^"]+)" value=["\'](.*?)["\']>', form[0]))
+        done = console.post("/act/mcp_servers.accept", data=values, headers=OURS)
+        assert done.status_code == 303
+        assert "mcp_servers.accept" not in console.get(path, params={"tab": "tools"}).text
+        [server] = console.get("/v1/mcp-servers").json()["items"]
+        assert "unaccepted" not in server
+        assert console.portal is not None
+        console.portal.call(daemon.services.mcp.close)
+    daemon.resources.database.dispose()
 
 
 @pytest.mark.parametrize("tab", ["files", "history"])

@@ -15,6 +15,7 @@ from tests.support.run_harness import RunHarness
 from understudy.agent.budget import SpecCosts
 from understudy.agent.loop import AgentLoop
 from understudy.core.errors import NotFound
+from understudy.mcp_client.acceptance import McpAcceptance
 from understudy.mcp_client.connection import McpConnection
 from understudy.mcp_client.model import (
     HttpServer,
@@ -29,6 +30,7 @@ from understudy.mcp_client.session_servers import SessionServerService
 from understudy.mcp_client.source import MAX_TOOLS, McpToolSource
 from understudy.mcp_client.tool import McpTool
 from understudy.retrieval.report import injection_report
+from understudy.runs.taint import untrusted_sources
 from understudy.sessions.model import Session
 from understudy.storage.unit import Units
 from understudy.testing.clock import FrozenClock
@@ -245,6 +247,36 @@ async def test_the_memory_budget_counts_the_tools_of_servers(
     described = SpecCosts().listed(source.last_listed(make_session("s1"), ()))
     assert described > 100
     assert described <= after - before <= described + 100
+
+
+async def test_a_run_that_is_told_of_unaccepted_tools_counts_as_having_read_others(
+    make_source: MakeSource, harness: RunHarness
+) -> None:
+    source = make_source(named("a"))
+    acceptance = McpAcceptance(
+        units=harness.units,
+        clock=FrozenClock(),
+        servers=source.servers,
+        session_servers=source.session_servers,
+    )
+    worker = harness.executor.worker
+    assert isinstance(worker, AgentLoop)
+    prompts = replace(worker.prompts, mcp=source, acceptance=acceptance)
+    harness.executor = replace(harness.executor, worker=replace(worker, prompts=prompts))
+
+    async def path() -> tuple[str, ...]:
+        run = (await harness.run("Say nothing")).run
+        with harness.units.read() as unit:
+            assert unit.runs.taints(run.run_id).get("mcp_tool", ["a/act"]) == ["a/act"]
+            return tuple(untrusted_sources(unit, run))
+
+    assert await path() == ("mcp_tool",)
+    acceptance.accept(ADMIN, "a", await acceptance.listed("a"))
+    assert await path() == ()
+    # The same tool with another description, as a server may list it from now on.
+    (connection,) = source.servers.shared()
+    connection.tools = (replace(connection.tools[0], description="[MCP server a] y"),)
+    assert await path() == ("mcp_tool",)
 
 
 async def test_what_servers_listed_last_is_known_without_starting_them(

@@ -156,6 +156,11 @@ def test_the_command_line_shows_and_starts_servers(clock_live: DaemonWithModel) 
         "time/convert_time",
     }
     assert tools["next_cursor"] is None
+    assert not any(item["accepted"] for item in tools["items"])
+    assert "time/convert_time" in cli("mcp", "accept", "time").stdout
+    tools = cli.json("mcp", "tools", "time")
+    assert all(item["accepted"] for item in tools["items"])
+    cli("mcp", "accept", "nowhere", code=3)
     cli("mcp", "restart", "nowhere", code=3)
     checks = cli.json("doctor")["checks"]
     assert "mcp_server_failed" in {check["code"] for check in checks}

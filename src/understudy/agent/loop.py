@@ -41,9 +41,10 @@ from understudy.runs.model import (
     RunSnapshot,
     RunStatus,
     model_call_key,
+    require_run,
 )
 from understudy.runs.remembered import remembered_event
-from understudy.runs.taint import TYPED
+from understudy.runs.taint import TYPED, TaintSource, merged
 from understudy.sessions.journal import (
     OWN_CHARS,
     EventKind,
@@ -58,6 +59,7 @@ from understudy.work.db_retry import retry_while_db_down
 if TYPE_CHECKING:
     from understudy.providers.registry import Routes
     from understudy.storage.unit import Unit, Units
+    from understudy.tools.base import Tool
 
 # Most calls that are judged on the event loop, at a quarter of a millisecond each.
 BRIEF_CALLS: Final = 4
@@ -163,15 +165,35 @@ class AgentLoop:
         In a replay, recorded answers replace them.
         """
         registry, names = self.registry, execution.snapshot.tools
+        found: Sequence[Tool] = ()
         if self.prompts.mcp is not None:
             session = execution.read.session if execution.read else None
             if session is None:
                 session = await retry_while_db_down(self._session, execution.run.session_id)
             found = await execution.stop.guard(self.prompts.mcp.tools_for(session))
             registry, names = registry.extended(found), (*names, *(tool.name for tool in found))
+        offer = Offer(registry=registry, names=names, withheld=execution.snapshot.withheld)
         if self.stand_ins.concerns(execution.run):
             registry = await retry_while_db_down(self.stand_ins.registry, execution, registry)
-        return Offer(registry=registry, names=names, withheld=execution.snapshot.withheld)
+            return replace(offer, registry=registry)
+        if found:
+            await retry_while_db_down(self._taint, execution.run, offer)
+        return offer
+
+    def _taint(self, run: Run, offer: Offer) -> None:
+        """Record what a run is told by servers whose descriptions nobody has accepted."""
+        acceptance = self.prompts.acceptance
+        told = map(offer.registry.get, offer.told)
+        unread = [] if acceptance is None else acceptance.unaccepted(told)
+        if not unread:
+            return
+        taints = {str(TaintSource.MCP_TOOL): unread}
+        with self.units.read() as unit:
+            known = unit.runs.taints(run.run_id)
+        if merged(known, taints) != known:
+            with self.units.write() as unit:
+                require_run(unit, run.run_id, lock=True)
+                unit.runs.taint(run.run_id, taints)
 
     def _session(self, session_id: str) -> Session:
         with self.units.read() as unit:

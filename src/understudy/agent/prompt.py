@@ -21,6 +21,7 @@ from understudy.evolution.nudges import SELF_EVOLUTION_TITLE
 from understudy.learnings.model import Learning
 from understudy.learnings.remember import REMEMBER
 from understudy.learnings.taint import is_unreviewed
+from understudy.mcp_client.acceptance import McpAcceptance
 from understudy.mcp_client.source import McpToolSource
 from understudy.permissions.model import CallRule
 from understudy.permissions.rules import (
@@ -210,6 +211,7 @@ class PromptBuilder:
     skills: CatalogueSkills
     coach: EvolutionCoach
     mcp: McpToolSource | None = None
+    acceptance: McpAcceptance | None = None
     costs: SpecCosts = field(default_factory=SpecCosts)
 
     def build(

@@ -6,9 +6,11 @@ import typer
 
 from understudy.cli import inputs, permissions, screen
 from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.options import Key
 from understudy.cli.output import ExitCode, note, understudy
 
 if TYPE_CHECKING:
+    from understudy.wire.mcp import AcceptedMcpTools
     from understudy.wire.permissions import VerdictView
     from understudy.wire.runtime import ToolView
 
@@ -108,6 +110,7 @@ SERVERS_COLUMNS: Final[screen.Layout] = {
     "transport": "transport",
     "state": "state",
     "tools": "tools",
+    "not accepted": "unaccepted",
     "why": lambda item: item.reason or "",
 }
 
@@ -139,17 +142,40 @@ def list_mcp_tools(
     # All pages of the answer were read, and what is left of it has its form.
     items = [item.model_dump(mode="json") for item in found]
     daemon.answer = {"items": items, "next_cursor": None}
-    rows = [(item.name, item.effect, item.approval, item.description) for item in found]
-    columns = ("tool", "effect", "approval", "what it does")
+    rows = [
+        (item.name, item.effect, item.approval, item.accepted, item.description) for item in found
+    ]
+    columns = ("tool", "effect", "approval", "accepted", "what it does")
     empty = f"No tools. `{understudy()} mcp restart SERVER` starts a server at once."
     daemon.show(lambda: screen.table(columns, rows, empty=empty))
 
 
-@mcp("restart")
-def restart(
+ServerName = Annotated[str, typer.Argument(metavar="SERVER", help="The server's name.")]
+
+
+def _show_accepted(view: "AcceptedMcpTools") -> None:
+    rows = [(tool.name, tool.description) for tool in view.tools]
+    screen.table(("accepted", "what it does"), rows, empty="This server has no tools.")
+
+
+@mcp("accept", show=_show_accepted)
+def accept(
     daemon: DaemonConnection,
-    name: Annotated[str, typer.Argument(metavar="SERVER", help="The server's name.")],
-) -> None:
+    name: ServerName,
+    session: Annotated[
+        str | None, typer.Option(help="The server of that name that this session has.")
+    ] = None,
+    digest: Annotated[
+        list[str] | None, typer.Option(help="Only the tool with this digest; repeatable.")
+    ] = None,
+    key: Key = None,
+) -> object:
+    """Accept what the tools of a server say of themselves; a changed description asks again."""
+    return daemon.client.mcp_servers.accept(name, session_id=session, digests=digest, key=key)
+
+
+@mcp("restart")
+def restart(daemon: DaemonConnection, name: ServerName) -> None:
     """Start a server anew, whether it runs or not; fails if it does not come up."""
     view = daemon.client.mcp_servers.restart(name)
     why = f": {view.reason}" if view.reason else ""

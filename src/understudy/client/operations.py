@@ -114,7 +114,7 @@ if TYPE_CHECKING:
         SupersedeLearning,
     )
     from understudy.wire.mailboxes import PostMessage
-    from understudy.wire.mcp import SessionMcpServer, SessionMcpServersView
+    from understudy.wire.mcp import AcceptedMcpTools, SessionMcpServer, SessionMcpServersView
     from understudy.wire.memory import MemoryContextView
     from understudy.wire.overview import EffectiveSettings, OverviewView
     from understudy.wire.permissions import (
@@ -245,7 +245,7 @@ ANSWERS: Final = {
     "understudy.wire.events": "RunEventView",
     "understudy.wire.lab": "LabReportView",
     "understudy.wire.learnings": "RevokedLearnings",
-    "understudy.wire.mcp": "SessionMcpServersView",
+    "understudy.wire.mcp": "AcceptedMcpTools SessionMcpServersView",
     "understudy.wire.memory": "MemoryContextView",
     "understudy.wire.overview": "EffectiveSettings OverviewView",
     "understudy.wire.permissions": "PermissionsView SessionPermissionsView SessionToolView VerdictView",
@@ -1116,6 +1116,18 @@ class McpServersCalls(Group[S]):
     @POST("/v1/mcp-servers/{name}/restart")
     def restart(self, name: str, *, key: str | None = None) -> ServerStatus:
         """Start a server anew, whether it runs or not; the answer tells what came of it."""
+
+    @POST("/v1/mcp-servers/{name}/accept")
+    def accept(
+        self,
+        name: str,
+        session_id: str | None = None,
+        digests: Sequence[str] | None = None,
+        *,
+        key: str | None = None,
+    ) -> AcceptedMcpTools:
+        """Accept what the tools of a server say of themselves: it no longer counts as text of
+        others."""
 
     @GET("/v1/sessions/{session_id}/mcp-servers")
     def of_session(self, session_id: str) -> SessionMcpServersView:

@@ -176,7 +176,7 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "Message": 'message_id session_id sender:MailSender content created_at_ms updated_at_ms to_agent_id?null subject?null metadata?null status?"pending" hops?1 attempts?0 run_ids?[] due_at_ms=next_attempt_at_ms?null reason?null call_digest?null to_session_id?null actions?null',
     },
     "understudy.mcp_client.model": {
-        "ServerStatus": "name transport state tools?0 reason?null next_try_at_ms?null",
+        "ServerStatus": "name transport state tools?0 unaccepted?null reason?null next_try_at_ms?null",
     },
     "understudy.memory.policy": {
         "RunMemoryPolicy": 'enabled?true retention_ms?2592000000 max_tracked_per_session?32 max_prompt_entries?3 redact_pii?true search_visibility?"session_only" relevance_floor?0.0 recover_conversation?true',
@@ -456,7 +456,9 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "RevokedLearnings": "dry_run items:[Learning] count?null",
     },
     "understudy.wire.mcp": {
-        "SessionMcpServerView": "command?null args?null env?null cwd?null url?null headers?null timeout_s enabled approval trust_annotations transport state tools reason?null next_try_at_ms?null",
+        "AcceptedMcpTools": "tools:[McpToolView]",
+        "McpToolView": "name description digest",
+        "SessionMcpServerView": "command?null args?null env?null cwd?null url?null headers?null timeout_s enabled approval trust_annotations transport state tools unaccepted?null reason?null next_try_at_ms?null",
         "SessionMcpServersView": "session_id mcp_servers:{SessionMcpServerView}",
     },
     "understudy.wire.memory": {
@@ -476,7 +478,7 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
     "understudy.wire.permissions": {
         "PermissionsView": "rules:[CallRule] revision updated_at_ms",
         "SessionPermissionsView": "session_id rules:[CallRule] inherited:[CallRule]?[]",
-        "SessionToolView": "name description effect approval enabled decision level reason depends_on_arguments",
+        "SessionToolView": "name description effect approval enabled decision level reason depends_on_arguments digest?null accepted?null",
         "TraceView": "level index owner?null rule:CallRule matched why",
         "VerdictView": "decision level above?null rule:CallRule?null reason trace:[TraceView]",
     },
@@ -514,7 +516,7 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "RouteView": "route_id provider model base_url?null context_window context_window_source ready reason?null accepts?[] default",
         "RuntimeView": "revision updated_at_ms actor setting rollback_of_revision?null default_route route_id provider?null model?null debug_level require_two_approvers?[] require_signed_uploads?false run_memory_policy:RunMemoryPolicy learning_policy:LearningPolicy",
         "StatusView": "status ready",
-        "ToolView": "name description effect approval enabled parameters?{}",
+        "ToolView": "name description effect approval enabled digest?null accepted?null parameters?{}",
     },
     "understudy.wire.schedules": {
         "CadenceView": "type fire_at_ms?null every_seconds?null expression?null timezone?null",

@@ -43,6 +43,7 @@ from understudy.inbox.service import InboxService
 from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.service import MailboxService
 from understudy.mailboxes.worker import TOPIC as MAIL_TOPIC
+from understudy.mcp_client.acceptance import McpAcceptance
 from understudy.mcp_client.source import McpToolSource
 from understudy.memory.capture import Capture
 from understudy.memory.maintenance import Maintenance, policy_hook
@@ -140,6 +141,9 @@ class Services:
         self.webhook_secret = _webhook_secret(resources)
         self.mcp = mcp_servers(settings, clock, resources.children)
         self.session_mcp = session_mcp(settings, units, clock)
+        self.mcp_acceptance = McpAcceptance(
+            units=units, clock=clock, servers=self.mcp, session_servers=self.session_mcp
+        )
         self.tools = self._tools()
         self.sample = SampleService(units, self.keeper, clock)
         self.unlearn = _unlearn(resources, self.learning)
@@ -284,6 +288,7 @@ class Services:
             skills=CatalogueSkills(self.skills.catalogue),
             coach=EvolutionCoach(resources.units, OfferBook(resources.clock)),
             mcp=McpToolSource(self.mcp, self.session_mcp, self.offers.disabled),
+            acceptance=self.mcp_acceptance,
         )
 
     @property

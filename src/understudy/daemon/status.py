@@ -116,6 +116,19 @@ class StatusReport:
             )
             for server in self.services.mcp.statuses()
             if server.state is ServerState.FAILED
+        ] + [
+            warning(
+                "info",
+                "mcp_tools_not_accepted",
+                f"nobody has accepted what {server.unaccepted} tools of MCP server {server.name} "
+                "say of themselves, so runs that are told of them count as having read text of others",
+                related_id=server.name,
+                action=f"read `understudy mcp tools {server.name}`, then `understudy mcp accept {server.name}`",
+            )
+            for server in map(
+                self.services.mcp_acceptance.with_unaccepted, self.services.mcp.statuses()
+            )
+            if server.unaccepted
         ]
 
     def _disk_warnings(self) -> list[dict[str, Any]]:

@@ -90,6 +90,16 @@ class ListedTool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedTool:
+    """A tool whose name, description and parameters an admin has accepted, by their digest."""
+
+    digest: str
+    name: str
+    accepted_by: str
+    accepted_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerStatus:
     """The status of a server."""
 
@@ -97,6 +107,8 @@ class ServerStatus:
     transport: Transport
     state: ServerState
     tools: int = 0
+    # How many of the listed tools have a description that no admin has accepted, if any.
+    unaccepted: Annotated[int | None, OMIT] = None
     reason: Annotated[str | None, OMIT] = None
     next_try_at_ms: Annotated[int | None, OMIT] = None
 

@@ -99,7 +99,7 @@ class McpServers:
 
     def describe(self) -> list[dict[str, object]]:
         """The tools of the ready config servers, in the format of `ToolRegistry.describe`."""
-        return [_description(tool) for tool in self.known(None)]
+        return [_description(tool) | {"digest": tool.digest} for tool in self.known(None)]
 
     async def close(self) -> None:
         """Stop every server, and wait until all have ended."""

@@ -1,5 +1,6 @@
 """One tool of one server, as an agent calls it."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -39,6 +40,8 @@ class McpTool:
         self.effect = effect_of(server, listed)
         self.approval = Approval.ALWAYS if server.needs_approval else Approval.NEVER
         self.parameters: type[BaseModel] = arguments_model(listed.schema)
+        told = json.dumps([self.name, listed.description, listed.schema], sort_keys=True)
+        self.digest = hashlib.sha256(told.encode()).hexdigest()
         # The server's timeout, plus the longest start.
         self.timeout_s = server.timeout_s + MAX_WAIT_S
         self._connection = connection

@@ -26,6 +26,7 @@ class TaintSource(StrEnum):
     AGENT_FILE = "agent_file"
     FOREIGN_SKILL = "foreign_skill"
     LEARNING = "untrusted_learning"
+    MCP_TOOL = "mcp_tool"
     # From tool results.
     TOOL_RESULT = "tool_result"
     # From the session.

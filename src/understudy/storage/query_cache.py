@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from understudy.core.recent_cache import RecentCache
 from understudy.core.sight import WHOLE, current_sight
 from understudy.storage.schema import (
+    accepted_mcp_tools,
     agent_files,
     agents,
     learning_candidates,
@@ -44,6 +45,7 @@ MAX_KEYS: Final = 8192
 CACHED: Final = frozenset(
     table.name
     for table in (
+        accepted_mcp_tools,
         agent_files,
         agents,
         learning_candidates,

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
-from understudy.mcp_client.model import SessionServer
+from understudy.mcp_client.model import AcceptedTool, SessionServer
 from understudy.runs.lifecycle import ACTIVE, WAITING
 from understudy.runs.model import RunStatus
 from understudy.sessions.bindings import SessionBinding
@@ -26,7 +26,13 @@ from understudy.storage.rows import (
     select_page,
     to_row,
 )
-from understudy.storage.schema import runs, session_bindings, session_mcp_servers, sessions
+from understudy.storage.schema import (
+    accepted_mcp_tools,
+    runs,
+    session_bindings,
+    session_mcp_servers,
+    sessions,
+)
 
 
 class SessionStore:
@@ -281,7 +287,7 @@ class BindingStore:
 
 
 class SessionServerStore:
-    """The MCP servers of single sessions."""
+    """The MCP servers of single sessions, and the accepted tools of all servers."""
 
     def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
         self._connection = connection
@@ -302,6 +308,19 @@ class SessionServerStore:
         """The names that servers of sessions have."""
         query = sa.select(session_mcp_servers.c.name).distinct()
         return tuple(sorted(self._connection.execute(query).scalars()))
+
+    def accepted(self) -> frozenset[str]:
+        """The digests of the accepted tools of all servers."""
+        query = sa.select(accepted_mcp_tools.c.digest)
+        return self._cached(
+            "accepted_mcp_tools",
+            (accepted_mcp_tools,),
+            lambda: frozenset(self._connection.execute(query).scalars()),
+        )
+
+    def accept(self, tool: AcceptedTool) -> None:
+        """Store an accepted tool; the first acceptance of a digest stays."""
+        insert_new(self._connection, accepted_mcp_tools, to_row(tool, accepted_mcp_tools))
 
     def replace(self, session_id: str, servers: Sequence[SessionServer]) -> None:
         """Replace a session's servers."""

@@ -15,7 +15,7 @@ from understudy.settings.mcp import (
     Variable,
     check_is_one_thing,
 )
-from understudy.wire.base import Omitted, RequestBody, View
+from understudy.wire.base import Id, Omitted, RequestBody, View
 
 State: TypeAlias = Literal["stopped", "starting", "ready", "failed"]
 Approval: TypeAlias = Literal["always", "never"]
@@ -47,6 +47,30 @@ class SetSessionMcpServers(RequestBody):
     mcp_servers: dict[ServerName, SessionMcpServer] = Field(max_length=16)
 
 
+class AcceptMcpTools(RequestBody):
+    """Whose tools are accepted, and which: those with the digests that were read, or all of the server.
+
+    With `session_id` it is the session's own server of that name.
+    """
+
+    session_id: Id | None = None
+    digests: list[str] | None = Field(default=None, min_length=1, max_length=200)
+
+
+class McpToolView(View):
+    """What a tool says of itself, and the digest of it."""
+
+    name: str
+    description: str
+    digest: str
+
+
+class AcceptedMcpTools(View):
+    """The tools of a server that are accepted now."""
+
+    tools: list[McpToolView]
+
+
 class SessionMcpServerView(View):
     """A server of a session, as it was set, with its state."""
 
@@ -63,6 +87,7 @@ class SessionMcpServerView(View):
     transport: Transport
     state: State
     tools: int
+    unaccepted: Omitted[int] = None
     reason: Omitted[str] = None
     next_try_at_ms: Omitted[int] = None
 

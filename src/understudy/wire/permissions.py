@@ -95,3 +95,6 @@ class SessionToolView(View):
     reason: str
     # Whether any rule matches on the arguments.
     depends_on_arguments: bool
+    # Of a tool of an MCP server: the digest of what it says of itself, and whether that is accepted.
+    digest: Omitted[str] = None
+    accepted: Omitted[bool] = None

@@ -75,6 +75,9 @@ class ToolView(View):
     effect: str
     approval: str
     enabled: bool
+    # Of a tool of an MCP server: the digest of what it says of itself, and whether that is accepted.
+    digest: Omitted[str] = None
+    accepted: Omitted[bool] = None
     parameters: JsonObject = Field(default_factory=dict)
 
 

@@ -15,6 +15,9 @@ from understudy.core.page import Page
 from understudy.core.principal import Principal
 from understudy.mcp_client.model import ServerStatus, SessionServer
 from understudy.wire.mcp import (
+    AcceptedMcpTools,
+    AcceptMcpTools,
+    McpToolView,
     SessionMcpServer,
     SessionMcpServersView,
     SessionMcpServerView,
@@ -22,6 +25,7 @@ from understudy.wire.mcp import (
 )
 
 router = APIRouter(tags=["mcp"], route_class=GatedRoute)
+Name = Annotated[str, Path(description="name of the server")]
 OWN: Final = "/v1/sessions/{session_id}/mcp-servers"
 
 
@@ -29,18 +33,29 @@ OWN: Final = "/v1/sessions/{session_id}/mcp-servers"
 @viewer()
 def list_servers(services: Services, page: Paging) -> Page[ServerStatus]:
     """The servers of the config file, and how they stand."""
-    return Page.cut(services.mcp.statuses(), page)
+    statuses = map(services.mcp_acceptance.with_unaccepted, services.mcp.statuses())
+    return Page.cut(tuple(statuses), page)
 
 
 @router.post("/v1/mcp-servers/{name}/restart", operation_id="mcp_servers.restart")
 @admin()
-async def restart(
-    name: Annotated[str, Path(description="name of the server")], services: Services, caller: Caller
-) -> ServerStatus:
+async def restart(name: Name, services: Services, caller: Caller) -> ServerStatus:
     """Start a server anew, whether it runs or not; the answer tells what came of it."""
     status = await services.mcp.restart(name)
     await asyncio.to_thread(_note_restart, services, caller, name)
-    return status
+    return await asyncio.to_thread(services.mcp_acceptance.with_unaccepted, status)
+
+
+@router.post("/v1/mcp-servers/{name}/accept", operation_id="mcp_servers.accept")
+@admin()
+async def accept(
+    name: Name, services: Services, caller: Caller, body: AcceptMcpTools | None = None
+) -> AcceptedMcpTools:
+    """Accept what the tools of a server say of themselves: it no longer counts as text of others."""
+    wanted, acceptance = body or AcceptMcpTools(), services.mcp_acceptance
+    listed = await acceptance.listed(name, wanted.session_id)
+    tools = await asyncio.to_thread(acceptance.accept, caller, name, listed, wanted.digests)
+    return AcceptedMcpTools(tools=[McpToolView.of(tool) for tool in tools])
 
 
 @router.get(OWN, operation_id="sessions.mcp_servers")
@@ -82,7 +97,11 @@ def _view(
         session_id=session_id,
         mcp_servers={
             each.name: _own_view(
-                each, services.mcp.own_status(session_id, services.session_mcp.server(each))
+                each,
+                services.mcp_acceptance.with_unaccepted(
+                    services.mcp.own_status(session_id, services.session_mcp.server(each)),
+                    session_id,
+                ),
             )
             for each in servers
         },

@@ -1,5 +1,7 @@
 """Tools: the list, their availability in a session, and the permission check of a call."""
 
+from functools import partial
+
 from fastapi import APIRouter
 
 from understudy.agent.offers import ToolStanding
@@ -24,9 +26,16 @@ def list_tools(services: Services, page: Paging) -> Items[ToolView]:
     """The tools there are."""
     disabled = services.offers.disabled()
     found = Page.cut(services.known_tools.describe(), page)
+    accepted = services.mcp_acceptance.accepted()
     return items(
         found,
-        lambda tool: ToolView.model_validate({**tool, "enabled": tool["name"] not in disabled}),
+        lambda tool: ToolView.model_validate(
+            {
+                **tool,
+                "enabled": tool["name"] not in disabled,
+                "accepted": tool["digest"] in accepted if "digest" in tool else None,
+            }
+        ),
     )
 
 
@@ -56,14 +65,16 @@ def list_session_tools(
     page: Paging,
 ) -> Items[SessionToolView]:
     """The tools as a session has them: what is gated, and why."""
-    return items(Page.cut(services.offers.in_session(session_id), page), _in_session)
+    standings = Page.cut(services.offers.in_session(session_id), page)
+    return items(standings, partial(_in_session, services.mcp_acceptance.accepted()))
 
 
 @router.get("/v1/agents/{agent_id}/tools", operation_id="agents.tools")
 @viewer()
 def list_agent_tools(agent_id: AgentId, services: Services, page: Paging) -> Items[SessionToolView]:
     """The tools as a new session of an agent has them: what is gated, and why."""
-    return items(Page.cut(services.offers.of_agent(agent_id), page), _in_session)
+    standings = Page.cut(services.offers.of_agent(agent_id), page)
+    return items(standings, partial(_in_session, services.mcp_acceptance.accepted()))
 
 
 def _verdict(verdict: CallVerdict) -> VerdictView:
@@ -74,8 +85,9 @@ def _verdict(verdict: CallVerdict) -> VerdictView:
     return VerdictView.of(verdict, rule=verdict.rule, trace=lines)
 
 
-def _in_session(standing: ToolStanding) -> SessionToolView:
+def _in_session(accepted: frozenset[str], standing: ToolStanding) -> SessionToolView:
     verdict = standing.verdict
+    digest: str | None = getattr(standing.tool, "digest", None)
     return SessionToolView.of(
         standing.tool,
         enabled=standing.enabled,
@@ -83,4 +95,6 @@ def _in_session(standing: ToolStanding) -> SessionToolView:
         level=verdict.level,
         reason=verdict.reason,
         depends_on_arguments=standing.depends_on_arguments,
+        digest=digest,
+        accepted=None if digest is None else digest in accepted,
     )

@@ -200,7 +200,12 @@ async def _skills(visit: Visit, ids: Ids, record: Parts) -> Parts:
 
 
 async def _tools(visit: Visit, ids: Ids, record: Parts) -> Parts:
-    return {"tools": (await visit.call("agents.tools", limit=TOOLS, **ids))["items"]}
+    tools = (await visit.call("agents.tools", limit=TOOLS, **ids))["items"]
+    unaccepted: dict[str, list[str]] = {}
+    for tool in tools:
+        if tool.get("accepted") is False:
+            unaccepted.setdefault(tool["name"].partition("/")[0], []).append(tool["digest"])
+    return {"tools": tools, "unaccepted": unaccepted}
 
 
 async def _evolution(visit: Visit, ids: Ids, record: Parts) -> Parts:

@@ -1353,6 +1353,13 @@ CREATE INDEX ix_learning_candidates_queue ON learning_candidates (review_rank, c
 CREATE INDEX ix_learning_candidates_snoozed ON learning_candidates (snoozed_until_ms) WHERE is_open AND snoozed_until_ms IS NOT NULL;
 CREATE INDEX ix_audit_refused ON audit (number) WHERE outcome = 'refused';
 CREATE INDEX ix_project_tasks_created_by ON project_tasks (created_by_run_id) WHERE created_by_run_id IS NOT NULL;
+CREATE TABLE accepted_mcp_tools (
+	digest TEXT NOT NULL,
+	name TEXT NOT NULL,
+	accepted_by TEXT NOT NULL,
+	accepted_at_ms BIGINT NOT NULL,
+	CONSTRAINT pk_accepted_mcp_tools PRIMARY KEY (digest)
+);
 CREATE TABLE dbos_migrations (version INTEGER NOT NULL PRIMARY KEY);
 CREATE TABLE workflow_status (
     workflow_uuid TEXT PRIMARY KEY,
@@ -1496,5 +1503,5 @@ CREATE INDEX "idx_workflow_status_in_flight_v2" ON "workflow_status" ("queue_nam
 CREATE INDEX "idx_workflow_status_partition_dequeue_v3" ON "workflow_status" ("queue_name", "status", "queue_partition_key", "priority", "created_at", "workflow_uuid", "application_name") WHERE "status" IN ('ENQUEUED', 'PENDING') AND "queue_partition_key" IS NOT NULL;
 CREATE INDEX "idx_operation_outputs_completed_at_function_name_v2" ON "operation_outputs" ("completed_at_epoch_ms", "function_name", "application_name");
 CREATE INDEX "idx_workflow_status_deadline" ON "workflow_status" ("workflow_deadline_epoch_ms") WHERE "status" IN ('ENQUEUED', 'PENDING', 'DELAYED') AND "workflow_deadline_epoch_ms" IS NOT NULL;
-INSERT INTO understudy_schema VALUES ('0050');
+INSERT INTO understudy_schema VALUES ('0051');
 INSERT INTO dbos_migrations VALUES (123);

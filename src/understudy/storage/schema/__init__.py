@@ -68,6 +68,7 @@ from understudy.storage.schema.run_memories import (
 from understudy.storage.schema.runs import artifacts, debug_requests, receipts, requests, runs
 from understudy.storage.schema.schedules import schedule_executions, schedules
 from understudy.storage.schema.sessions import (
+    accepted_mcp_tools,
     journal,
     personas,
     project_sessions,
@@ -96,6 +97,7 @@ from understudy.storage.schema.skills import (
 from understudy.storage.schema.unlearns import unlearn_jobs, unlearn_key, unlearns
 
 __all__ = [
+    "accepted_mcp_tools",
     "agent_files",
     "agents",
     "artifacts",

@@ -182,6 +182,15 @@ session_bindings = sa.Table(
     sa.Column("created_at_ms", Ms, nullable=False),
 )
 
+accepted_mcp_tools = sa.Table(
+    "accepted_mcp_tools",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("accepted_by", sa.Text, nullable=False),
+    sa.Column("accepted_at_ms", Ms, nullable=False),
+)
+
 session_mcp_servers = sa.Table(
     "session_mcp_servers",
     metadata,
