@@ -164,3 +164,22 @@ def test_a_desk_of_1280_pixels_shows_every_column(
                 "all => all.filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.innerText)"
             )
     assert {path: boxes for path, boxes in wide.items() if boxes} == {}
+
+
+def test_a_day_without_runs_has_no_bar_and_the_scale_covers_none(
+    browser: Browser, live: DaemonProcess, pages: list[str]
+) -> None:
+    with tab_of(browser, live.url, viewport=NARROW_DESK) as tab:
+        tab.goto("/overview")
+        plot = tab.locator(".chart").first
+        painted = plot.locator("rect").evaluate_all(
+            "all => all.filter(bar => getComputedStyle(bar).fill !== 'rgba(0, 0, 0, 0)')"
+            ".map(bar => bar.parentElement.querySelector('title').textContent)"
+        )
+        # The sample began today; every other day of the chart is empty.
+        assert len(set(painted)) == 1
+        scale, bars = plot.locator(".most").bounding_box(), plot.locator("svg").bounding_box()
+    assert pages
+    assert scale is not None
+    assert bars is not None
+    assert scale["y"] + scale["height"] <= bars["y"]
