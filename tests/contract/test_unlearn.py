@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +51,8 @@ class Garden:
     half: str
     strings: list[str] = field(default_factory=list)
     targets: list[dict[str, str]] = field(default_factory=list)
+    # What must hold once these are erased.
+    checks: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
 
     def plant(self, number: int = PER_RECORD) -> str:
         """So many new strings, one in each line."""

@@ -4,6 +4,7 @@ import asyncio
 import json
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,40 @@ async def project_task(garden: Garden) -> None:
         garden.target("user_text", text)
 
 
+async def tasks_of_a_run(garden: Garden) -> None:
+    """Tasks that an agent writes down: for its session, and on a board where a person starts it."""
+    call, session, other = garden.call, *(f"{it}-{garden.half.lower()}" for it in ("plan", "do"))
+    for it in (session, other):
+        await call("sessions.create", body={"session_id": it})
+    project = await call("projects.create", body={"display_name": "A garden"})
+    where = {"project_id": project["project_id"]}
+    for it in (session, other):
+        await call("projects.add_member", **where, body={"member_id": it, "session_id": it})
+    mine = {"action": "create", "title": line(garden), "description": garden.plant(FEW)}
+    shared = {"action": "create", "title": line(garden), "description": garden.plant(FEW)}
+    plan = {"tools": [[["tasks", mine]], [["project_tasks", shared]]], "final": line(garden)}
+    run_id = await garden.run(session, f"plan: {json.dumps(plan)}")
+    [task] = await call.items("tasks.list", session_id=session)
+    renamed = {"title": line(garden)}
+    await call("tasks.update", session_id=session, task_id=task["task_id"], body=renamed)
+    [wanted] = await call.items("project_tasks.list", **where)
+    assert wanted["created_by_run_id"] == run_id
+    after = {"title": "Look at it", "blocked_by": [wanted["project_task_id"]]}
+    await call("project_tasks.create", **where, body=after)
+    one = {**where, "project_task_id": wanted["project_task_id"]}
+    await call("project_tasks.update", **one, body={"assignment": {"assignee_session_id": other}})
+    started = await call("project_tasks.start", **one, body={})
+    await ended(garden, started["run_id"])
+    garden.target("run", run_id)
+    garden.checks.append(partial(left_on_the_board, garden, where["project_id"]))
+
+
+async def left_on_the_board(garden: Garden, project_id: str) -> None:
+    """What waited for the erased task does not wait for ever."""
+    [task] = await garden.call.items("project_tasks.list", project_id=project_id)
+    assert (task["title"], task["blocked_by"]) == ("Look at it", [])
+
+
 async def flow(garden: Garden) -> None:
     """A playbook with words of people, and a flow of it."""
     call, session = garden.call, f"steps-{garden.half.lower()}"
@@ -247,6 +282,7 @@ DOORS: dict[str, Callable[[Garden], Awaitable[None]]] = {
     "a sidechain": sidechain,
     "a channel, a bridge and a stimulus": channel,
     "a project task": project_task,
+    "tasks that an agent writes down": tasks_of_a_run,
     "a playbook and a flow": flow,
     "a background task": background,
     "the control of a session": session_control,
@@ -265,6 +301,8 @@ def test_what_came_through_a_door_is_erased_and_its_twin_is_intact(
             assert found_in(settings, amber.strings) == set(amber.strings)
             for target in amber.targets:
                 await unlearned(call, target)
+            for check in amber.checks:
+                await check()
             assert found_in(settings, amber.strings) == set()
             assert found_in(settings, birch.strings) == set(birch.strings)
             assert (await call("audit.verify"))["ok"]

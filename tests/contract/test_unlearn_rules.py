@@ -143,6 +143,36 @@ def test_a_receipt_that_was_changed_is_refused_and_a_known_text_is_looked_for(
     in_daemon(settings, scenario)
 
 
+def test_a_known_text_is_looked_for_wherever_people_and_agents_write(settings: Settings) -> None:
+    async def scenario(call: Caller, garden: Garden) -> None:
+        run_id = await garden.run("s1", "Something else that has to go.")
+        receipt = (await unlearned(call, {"kind": "run", "id": run_id}))["receipt"]
+        persona = {"persona_id": "p1", "display_name": "P", "soul": SECRET}
+        await call("personas.create", body=persona)
+        project = {"project_id": "board", "display_name": "Board", "description": SECRET}
+        await call("projects.create", body=project)
+        task = {"project_task_id": "t1", "title": "Look", "description": SECRET}
+        await call("project_tasks.create", project_id="board", body=task)
+        await call(
+            "channels.create", body={"channel_id": "room", "title": "Room", "purpose": SECRET}
+        )
+        manifest = f"---\nname: stairs\ndescription: {SECRET}\n---\nOne step at a time.\n"
+        skill = await call("skills.create", body={"content": manifest})
+        places = {
+            *("personas/p1", "projects/board", "project_tasks/board/t1", "channels/room"),
+            f"skills/{skill['id']}",
+        }
+
+        found = await call("unlearn.verify", body={"receipt": receipt, "text": SECRET})
+
+        assert places <= {it["id"] for it in found["found"] if it["resource"] == "record"}
+        await unlearned(call, {"kind": "user_text", "id": SECRET})
+        clean = await call("unlearn.verify", body={"receipt": receipt, "text": SECRET})
+        assert clean == {"ok": True, "found": []}
+
+    in_daemon(settings, scenario)
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [

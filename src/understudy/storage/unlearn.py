@@ -27,7 +27,7 @@ from understudy.storage.unlearn_tables import (
     TARGETS,
 )
 from understudy.storage.unlearn_texts import (
-    SEARCHED,
+    FOLDED,
     Cutter,
     leaves,
     readable_text,
@@ -36,6 +36,7 @@ from understudy.storage.unlearn_texts import (
 )
 from understudy.unlearn.model import (
     AT,
+    KEPT,
     MARK,
     BlastItem,
     BlastRadius,
@@ -216,8 +217,8 @@ class UnlearnStore:
         ).all():
             if text.encode(errors="replace") in (self._unit.blobs.get(sha256) or b""):
                 yield BlastItem(resource=R.ASSET, id=asset_id, relation="holds the text")
-        for run_id in self._runs_with(text):
-            yield BlastItem(resource=R.LATER_RUN, id=run_id, relation="holds the text")
+        for resource, id_ in dict.fromkeys(self._kept_with(text)):
+            yield BlastItem(resource=resource, id=id_, relation="holds the text")
 
     def _all_versions(self) -> Sequence[Any]:
         query = (
@@ -236,16 +237,22 @@ class UnlearnStore:
     def _bundle_holds(self, slug: str, number: int, text: str) -> bool:
         bundle = self._unit.skill_bundles.get(slug, number)
         wanted = text.encode(errors="replace")
-        return bundle is not None and any(wanted in data for _, data in bundle.items())
+        return bundle is not None and any(
+            text in path or wanted in data for path, data in bundle.items()
+        )
 
-    def _runs_with(self, text: str) -> Iterator[str]:
-        found: dict[str, None] = {}
+    def _kept_with(self, text: str) -> Iterator[tuple[Resource, str]]:
+        """Rows of all other tables that hold a text: by their run, else by table and key."""
         for table in schema.metadata.sorted_tables:
-            if "run_id" in table.c and table.name not in OWN_RESOURCE | EXEMPT:
-                for row in self._rows_with(table, text, table.c.run_id.label("blast_id")):
-                    if row.blast_id is not None:
-                        found[row.blast_id] = None
-        yield from found
+            if table.name in OWN_RESOURCE | EXEMPT:
+                continue
+            run_id = table.c.run_id if "run_id" in table.c else sa.null()
+            keys = [it.label(f"key_{it.name}") for it in table.primary_key]
+            for row in self._rows_with(table, text, run_id.label("blast_id"), *keys):
+                if row.blast_id is not None:
+                    yield R.LATER_RUN, row.blast_id
+                else:
+                    yield R.RECORD, "/".join(map(str, (table.name, *row[1 : len(keys) + 1])))
 
     def _rows_with(
         self, table: sa.Table, text: str, *wanted: sa.ColumnElement[Any]
@@ -345,6 +352,43 @@ class UnlearnStore:
                 marked += self._connection.execute(summaries.values(values)).rowcount
         return marked
 
+    def _mark_tasks(self, task_ids: Sequence[str], values: Mapping[str, Any]) -> int:
+        """Mark the events that say what tasks are called; they belong to no run."""
+        journal, tasks, marked = schema.journal, schema.tasks, 0
+        data = sa.type_coerce(journal.c.data, sa.Text)
+        for task_id in task_ids:
+            of_task = sa.select(tasks.c.session_id).where(tasks.c.task_id == task_id)
+            marked += self._connection.execute(
+                sa.update(journal)
+                .where(
+                    journal.c.session_id.in_(of_task),
+                    journal.c.kind == str(EventKind.SESSION),
+                    self._unit.contains(data, json.dumps(task_id)),
+                )
+                .values(values)
+            ).rowcount
+        return marked
+
+    def _detach_project_tasks(self, radius: BlastRadius) -> None:
+        """Cut outputs of erased runs, and links to erased tasks, out of the tasks that stay."""
+        runs, erased = set(radius.ids(R.RUN)), set(radius.ids(R.PROJECT_TASK))
+        if not runs:
+            return
+        table = schema.project_tasks
+        for row in self._connection.execute(sa.select(table)).all():
+            body = dict(row.body) if isinstance(row.body, dict) else {}
+            links = body.get("blocked_by") or ()
+            parent = body.get("parent_task_id")
+            kept = {
+                "output": None if row.latest_run_id in runs else body.get("output"),
+                "blocked_by": [it for it in links if f"{row.project_id}/{it}" not in erased],
+                "parent_task_id": None if f"{row.project_id}/{parent}" in erased else parent,
+            }
+            new = {**body, **{name: value for name, value in kept.items() if name in body}}
+            if new != body:
+                same = [key == getattr(row, key.name) for key in table.primary_key]
+                self._connection.execute(sa.update(table).where(*same).values(body=new))
+
     # Deletions of an erasure.
 
     def work_ids(self, run_ids: Sequence[str]) -> list[str]:
@@ -359,7 +403,9 @@ class UnlearnStore:
     def erase(self, unlearn_id: str, radius: BlastRadius, *, now_ms: int) -> int:
         """Delete the rows and files of a blast radius; returns the number of tombstones."""
         gone = {"kind": str(EventKind.ERASED), "data": {"unlearn_id": unlearn_id}, "key": None}
-        tombstones = self._mark(radius, {**gone, "agent_id": None, "withdrawn_by": unlearn_id})
+        gone |= {"agent_id": None, "withdrawn_by": unlearn_id}
+        tombstones = self._mark(radius, gone) + self._mark_tasks(radius.ids(R.TASK), gone)
+        self._detach_project_tasks(radius)
         for table, key, resource in DELETED:
             for some in batches(radius.ids(resource)):
                 self._connection.execute(sa.delete(table).where(key.in_(some)))
@@ -436,6 +482,7 @@ class UnlearnStore:
     def _forget_answers(self, radius: BlastRadius) -> None:
         """Delete stored responses of requests that name anything in the radius."""
         ids = {it.id for it in radius.items}
+        ids |= {it.rpartition("/")[2] for it in radius.ids(R.PROJECT_TASK)}
         responses = schema.responses
         for row in self._connection.execute(
             sa.select(responses.c.key_hash, responses.c.body)
@@ -448,7 +495,7 @@ class UnlearnStore:
     def _blank_reasons(self, radius: BlastRadius, *, now_ms: int) -> None:
         """Blank the reasons in audit entries of erased records; rows and their digests stay."""
         audit = schema.audit
-        ids = sorted({it.id for it in radius.items if it.resource is not R.LATER_RUN})
+        ids = sorted({it.id for it in radius.items if it.resource not in KEPT})
         for some in batches(ids):
             query = sa.select(audit.c.number, audit.c.reason).where(
                 audit.c.resource_id.in_(some), audit.c.reason.is_not(None)
@@ -497,8 +544,8 @@ class UnlearnStore:
         if not columns:
             return 0
         keys, changed, searched = list(table.primary_key.columns), 0, cutter
-        if SEARCHED in table.c:
-            columns, searched = [*columns, table.c[SEARCHED]], cutter.folded()
+        if copies := [it for it in table.c if it.name in FOLDED]:
+            columns, searched = [*columns, *copies], cutter.folded()
         query = sa.select(*keys, *(it for it in columns if it not in keys))
         if where is not None:
             query = query.where(where)
@@ -513,7 +560,7 @@ class UnlearnStore:
         for row in self._connection.execute(query).all():
             values = {it.name: getattr(row, it.name) for it in columns if it not in keys}
             cut = {
-                name: (searched if name == SEARCHED else cutter).cut(value)
+                name: (searched if name in FOLDED else cutter).cut(value)
                 for name, value in values.items()
             }
             new = {name: value for name, value in cut.items() if value != values[name]}

@@ -42,6 +42,9 @@ USER_FILE: Final = _joined(
 )
 # The key of a context file in each of the two tables.
 FILES: Final = ((schema.agent_files, AGENT_FILE), (schema.user_context_files, USER_FILE))
+PROJECT_TASK: Final = _joined(
+    schema.project_tasks.c.project_id, "/", schema.project_tasks.c.project_task_id
+)
 CAPTURE: Final = _joined("dbg_", schema.debug_requests.c.number)
 MAX_RECALLED: Final = 200
 
@@ -73,6 +76,7 @@ EDGES: Final = (
     Edge(R.RUN, "written by the run", R.CONTEXT_FILE, USER_FILE, _user_files.run_id),
     Edge(R.RUN, "proposed by the run", R.PROPOSAL, schema.file_proposals.c.proposal_id, schema.file_proposals.c.run_id),
     Edge(R.RUN, "task of the run", R.TASK, schema.tasks.c.task_id, schema.tasks.c.run_id),
+    Edge(R.RUN, "written by the run", R.PROJECT_TASK, PROJECT_TASK, schema.project_tasks.c.created_by_run_id),
     Edge(R.RUN, "background task of the run", R.BACKGROUND_TASK, schema.background_tasks.c.task_id, schema.background_tasks.c.run_id),
     Edge(R.RUN, "posted by the run", R.CHANNEL_MESSAGE, schema.channel_messages.c.message_id, schema.channel_messages.c.source_run_id),
     Edge(R.RUN, "replays the run", R.TRIAL, _cases.trial_id, _cases.recorded_run_id),
@@ -103,6 +107,7 @@ LATER: Final = (
     Edge(R.LEARNING, "was told the learning", R.LATER_RUN, schema.learning_uses.c.run_id, schema.learning_uses.c.learning_id),
     Edge(R.SKILL_VERSION, "used the skill", R.LATER_RUN, schema.skill_uses.c.run_id, _joined(schema.skill_uses.c.skill_id, AT, schema.skill_uses.c.version)),
     Edge(R.ROLLOUT, "used the skill", R.LATER_RUN, schema.skill_uses.c.run_id, schema.skill_uses.c.slug, schema.skill_uses.c.fingerprint.is_not(None)),
+    Edge(R.PROJECT_TASK, "carried out the task", R.LATER_RUN, schema.project_tasks.c.latest_run_id, PROJECT_TASK),
     Edge(R.CANDIDATE, "is the source", R.LATER_RUN, schema.learning_candidates.c.source_run_id, schema.learning_candidates.c.candidate_id),
 )  # fmt: skip
 CAPTURES_OF_LATER: Final = Edge(

@@ -6,7 +6,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.storage import schema
-from understudy.storage.unlearn_radius import EDGES, FILES, LEAVES, SKILL_VERSION
+from understudy.storage.unlearn_radius import EDGES, FILES, LEAVES, PROJECT_TASK, SKILL_VERSION
 from understudy.unlearn.model import AT, Resource, TargetKind
 
 R = Resource
@@ -34,6 +34,7 @@ OWN_RESOURCE: Final = frozenset(table.name for _, table, _ in HOLDERS)
 # Tables with the texts of erased records.
 SPOKEN: Final[tuple[tuple[Resource, sa.Table, sa.ColumnElement[Any]], ...]] = (
     *HOLDERS,
+    (R.PROJECT_TASK, schema.project_tasks, PROJECT_TASK),
     (R.RUN, schema.runs, schema.runs.c.run_id),
     (R.RUN, schema.journal, schema.journal.c.run_id),
     (R.RUN, schema.requests, schema.requests.c.run_id),
@@ -46,6 +47,7 @@ DELETED: Final[tuple[tuple[sa.Table, sa.ColumnElement[Any], Resource], ...]] = (
     (schema.channel_messages, schema.channel_messages.c.message_id, R.CHANNEL_MESSAGE),
     (schema.channel_leases, schema.channel_leases.c.active_run_id, R.RUN),
     (schema.tasks, schema.tasks.c.task_id, R.TASK),
+    (schema.project_tasks, PROJECT_TASK, R.PROJECT_TASK),
     # Cascades to its output; its daemon ends the process.
     (schema.background_tasks, schema.background_tasks.c.task_id, R.BACKGROUND_TASK),
     (schema.file_proposals, schema.file_proposals.c.proposal_id, R.PROPOSAL),
@@ -74,6 +76,7 @@ def _stored() -> dict[Resource, list[sa.Select[Any]]]:
         R.RUN: [sa.select(schema.runs.c.run_id)],
         R.ROLLOUT: [sa.select(schema.rollouts.c.skill_name)],
         R.TRIAL: [sa.select(schema.rollout_trials.c.trial_id)],
+        R.PROJECT_TASK: [sa.select(PROJECT_TASK)],
         R.ASSET: [sa.select(schema.assets.c.asset_id)],
         R.CONTEXT_FILE: [sa.select(key) for _, key in FILES],
         R.SKILL_VERSION: [sa.select(SKILL_VERSION).where(versions.erased_at_ms.is_(None))],

@@ -14,12 +14,13 @@ from understudy.patterns.linear import options
 from understudy.storage.rows import DAMAGED, Json, folded
 from understudy.unlearn.model import MARK
 
-# Text columns that people or models write; every JSON column is scrubbed as well.
+# Text columns that people or models write, to be searched and scrubbed, beside every JSON column.
 WRITTEN: Final = frozenset(
     {"reason", "error", "last_error", "name", "display_name", "file_name", "title", "ended_reason"}
+    | {"text"}
 )
-# The search column: the texts of a row once more, folded.
-SEARCHED: Final = "search"
+# Texts of a row once more, folded.
+FOLDED: Final = frozenset({"search", "sort_name"})
 # JSON fields whose values are identifiers, not text that somebody wrote.
 _NO_TEXT: Final = frozenset(
     {"type", "kind", "status", "state", "model", "media_type", "tool_name", "finish_reason", "role"}
@@ -39,7 +40,10 @@ class Cutter:
         ordered = sorted(spelt, key=len, reverse=True)
         self.only = next(iter(texts)) if len(texts) == 1 else None
         self._texts = frozenset(texts)
-        self._beginnings = {it[:MIN_BEGINNING]: it for it in ordered if len(it) > MIN_BEGINNING}
+        self._beginnings: dict[str, list[str]] = {}
+        for it in ordered:
+            if len(it) > MIN_BEGINNING:
+                self._beginnings.setdefault(it[:MIN_BEGINNING], []).append(it)
         self._patterns = [
             re2.compile("|".join(map(re2.escape, some)), options(_PATTERN_MEMORY))
             for some in batches(ordered, PATTERNS_TOGETHER)
@@ -51,9 +55,10 @@ class Cutter:
 
     def _without_beginning(self, text: str) -> str:
         """A shortened text without the beginning of one of the texts at its end."""
-        for beginning, whole in self._beginnings.items():
+        for beginning, wholes in self._beginnings.items():
             at = text.rfind(beginning)
-            if at >= 0 and whole.startswith(text[at : -len(ELLIPSIS)]):
+            cut = text[at : -len(ELLIPSIS)]
+            if at >= 0 and any(whole.startswith(cut) for whole in wholes):
                 return text[:at] + MARK + ELLIPSIS
         return text
 

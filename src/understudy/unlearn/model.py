@@ -93,6 +93,7 @@ class Resource(StrEnum):
     CHANNEL_MESSAGE = "channel_message"
     SCHEDULE = "schedule"
     TASK = "task"
+    PROJECT_TASK = "project_task"
     BACKGROUND_TASK = "background_task"
     REQUEST = "request"
     DELIVERY = "delivery"
@@ -101,6 +102,12 @@ class Resource(StrEnum):
     RUN_MEMORY = "run_memory"
     INDEX_ENTRY = "index_entry"
     LATER_RUN = "later_run"
+    # A row of any other table, by table and key: it stays, without the text.
+    RECORD = "record"
+
+
+# Resources that stay, with copies of the text cut out.
+KEPT: Final = frozenset({Resource.LATER_RUN, Resource.RECORD})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

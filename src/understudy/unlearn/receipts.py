@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.errors import coded_error
 from understudy.unlearn.model import (
+    KEPT,
     BlastItem,
     BlastRadius,
     Resource,
@@ -51,7 +52,7 @@ def receipt_of(unlearn: Unlearn, radius: BlastRadius, key: bytes, *, now_ms: int
     """The signed receipt of an unlearning whose content is removed."""
     digests: dict[str, list[str]] = {}
     for item in radius.items:
-        if item.resource is not Resource.LATER_RUN:
+        if item.resource not in KEPT:
             name = str(item.resource)
             digests.setdefault(name, []).append(digest_of(key, name, item.id))
     work = unlearn.work

@@ -302,10 +302,11 @@ class UnlearnDuty:
             going = unit.erasure.unfinished(later)
             if going:
                 raise coded_error("unlearn/later_runs_unfinished", count=len(going))
+            # First: where memories are rows, a scrubbed one no longer shows what it shortened.
+            self.keeper.forget(unit, unit.unlearns.memories_with(later, texts))
             scrubbed = unit.unlearns.scrub_runs(later, texts, now_ms=now) if later else 0
             if unlearn.target.kind is TargetKind.USER_TEXT:
                 scrubbed += unit.unlearns.scrub_everywhere(unlearn.target.id, now_ms=now)
-            self.keeper.forget(unit, unit.unlearns.memories_with(later, texts))
             self._advance(unit, unlearn, replace(_work(unlearn), scrubbed=scrubbed))
 
     def sign(self, unlearn: Unlearn) -> None:
