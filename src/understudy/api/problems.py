@@ -1,6 +1,5 @@
 """Errors as problem details: one table from class to status, one shape for all."""
 
-import errno
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from http import HTTPStatus
@@ -16,6 +15,7 @@ from starlette.types import Scope
 from understudy.core.audit import current_request_id
 from understudy.core.dataclass import dataclass
 from understudy.core.errors import (
+    NO_SPACE,
     Conflict,
     FieldError,
     Invalid,
@@ -89,7 +89,6 @@ SPELLED: Final[Mapping[str, str]] = {"mcp": "MCP", "url": "URL", "json": "JSON"}
 # An invalid enum member is reported like an invalid literal.
 SAME_MISTAKE: Final[Mapping[str, str]] = {"enum": "literal_error"}
 INTERNAL: Final = "daemon/internal_error"
-NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 MAX_ERRORS: Final = 50
 
 

@@ -19,6 +19,7 @@ UnderstudyError              code, domain, params; no HTTP status
     └── DamagedRecord        this one cannot be read; the others can
 """
 
+import errno
 import string
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -33,6 +34,8 @@ from understudy.core.text import ELLIPSIS, quoted
 # The section of the table for codes that several domains share.
 SHARED: Final = "shared"
 MAX_VALUE_CHARS: Final = 2000
+# The errors of the operating system for a full disk.
+NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

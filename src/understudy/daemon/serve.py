@@ -101,7 +101,9 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         await _start(daemon)
         app = LateApp(
             partial(_build_app, daemon.services),
-            is_ready=lambda: daemon.resources.readiness() is None,
+            is_ready=lambda: (
+                daemon.resources.readiness() is None and not daemon.resources.units.is_full
+            ),
             metrics=daemon.services.metrics,
         )
         server = _Server(server_config(app, settings.trusted_proxies))

@@ -1,8 +1,9 @@
 """A unit of work: one transaction, with every store on it."""
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from typing import Final, cast
 
@@ -10,7 +11,7 @@ import sqlalchemy as sa
 
 from understudy.assets.model import BlobStore
 from understudy.core.bell import COMMITS, EVENTS, TABLE, Bell
-from understudy.core.errors import coded_error
+from understudy.core.errors import NO_SPACE, UnderstudyError, coded_error
 from understudy.core.rehearsal import begin_change, end_rehearsal
 from understudy.core.sight import SensitiveStatement, current_sight
 from understudy.memory.ports import RunMemoryStore
@@ -27,7 +28,7 @@ from understudy.storage.query_cache import CACHED, CachedReads, QueryCache
 from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import OwnRunMemories, SqlRunMemories
 from understudy.storage.run_traces import traces_of
-from understudy.storage.schema import learning_candidates, learnings
+from understudy.storage.schema import learning_candidates, learnings, responses
 from understudy.storage.sight import foreign_among, sensitive_statements
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.stores import Stores
@@ -192,6 +193,24 @@ def reachable() -> Iterator[None]:
         raise coded_error("storage/database_unavailable") from problem
 
 
+_PG_DISK_FULL: Final = "53100"
+# Larger than the free pages that a small write may find on a full disk.
+_PROBE_CHARS: Final = 64 * 1024
+_PROBE: Final = {"key_hash": "probe", "fingerprint": "", "created_at_ms": 0}
+
+
+def is_disk_full(problem: BaseException) -> bool:
+    """Whether a write failed because the disk of the database, or of its files, is full."""
+    cause = problem.__cause__ or problem
+    if isinstance(cause, sa.exc.DBAPIError) and cause.orig is not None:
+        cause = cause.orig
+    if isinstance(cause, sqlite3.Error):
+        return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    if isinstance(cause, OSError):
+        return cause.errno in NO_SPACE
+    return getattr(cause, "sqlstate", None) == _PG_DISK_FULL
+
+
 class Units:
     """Opens units of work; rings the bell after a commit that appended to a journal."""
 
@@ -225,6 +244,19 @@ class Units:
         self._term_counts = TermCounts()
         self._heads: dict[str, Head] = {}
         self._here = threading.local()
+        # Whether a write has found the disk full, and none has succeeded since.
+        self.is_full = False
+
+    def has_room(self) -> bool:
+        """Whether writes find room; once the disk was full, found out by a write."""
+        if self.is_full:
+            row = {**_PROBE, "body": " " * _PROBE_CHARS}
+            with suppress(UnderstudyError), self.write() as unit:
+                unit.connection.execute(sa.insert(responses).values(row))
+                unit.connection.execute(
+                    sa.delete(responses).where(responses.c.key_hash == _PROBE["key_hash"])
+                )
+        return not self.is_full
 
     @contextmanager
     def read(self) -> Iterator[Unit]:
@@ -275,9 +307,11 @@ class Units:
                 if self.cache is not None and changed & self.cache.tables:
                     self.cache.changed(changed & self.cache.tables)
         except BaseException as problem:
+            self.is_full = self.is_full or is_disk_full(problem)
             for regret in regrets:
                 regret(problem)
             raise
+        self.is_full = False
         unit.chains.note_commit()
         for act in unit.if_committed:
             act()

@@ -8,6 +8,7 @@ from fastapi.responses import PlainTextResponse, Response
 from understudy.api.gate import GatedRoute, require_ready
 from understudy.api.operations import admin, anyone, viewer
 from understudy.api.services import Caller, Services
+from understudy.core.errors import coded_error
 from understudy.core.principal import Role
 from understudy.core.sight import PER_USER
 from understudy.settings.effective import route_rows, setting_rows
@@ -28,9 +29,11 @@ async def health() -> PlainTextResponse:
 
 @router.get("/readyz", operation_id="probes.readiness", response_class=PlainTextResponse)
 @anyone()
-async def readiness(services: Services) -> PlainTextResponse:
-    """Whether the daemon takes work."""
+def readiness(services: Services) -> PlainTextResponse:
+    """Whether the daemon takes work: it has started, does not stop, and finds room on its disk."""
     require_ready(services)
+    if not services.resources.units.has_room():
+        raise coded_error("storage/disk_full")
     return PlainTextResponse("ready\n")
 
 
