@@ -275,6 +275,17 @@ def test_a_learning_is_superseded_and_revoked(live: Live, scope: str) -> None:
     run(live, "learnings", "supersede", first, exit_code=2)
 
 
+def test_a_learning_says_in_which_sessions_it_is_told(live: Live, scope: str) -> None:
+    learning_id = learn(live, scope, "The attic is locked")
+    sensitive = learn(live, scope, "The cellar is locked")
+    run(live, "learnings", "set", sensitive, "--sensitivity", "sensitive")
+
+    assert f"{scope}: told in this session only" in run(live, "learnings", "show", learning_id)
+    assert f"{scope}: told nowhere: it is sensitive" in run(live, "learnings", "show", sensitive)
+    run(live, "learnings", "revoke", learning_id)
+    assert "no longer told, it is revoked" in run(live, "learnings", "show", learning_id)
+
+
 def test_a_learning_is_told_always_when_somebody_says_so(live: Live, scope: str) -> None:
     learning_id = learn(live, scope, "The door code is on the wall")
 

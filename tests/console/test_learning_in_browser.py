@@ -68,6 +68,7 @@ def test_a_preference_reaches_the_next_session_with_two_sentences_and_six_clicks
         begin_session(tab)
         say(tab, QUESTION)
         expect(tab.locator(".said.agent .prose").last).to_contain_text("answers with a table")
+        expect(tab.locator(".remembered")).to_contain_text(SAID)
         clicks = int(tab.evaluate("localStorage.clicks"))
 
     assert 3 <= clicks <= 6

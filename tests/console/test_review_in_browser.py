@@ -126,6 +126,32 @@ def test_a_conflict_is_shown_side_by_side_and_superseded_by_a_key(
     assert candidate(live, new)["state"] == "published"
 
 
+def test_both_are_kept_by_a_key_and_the_button_says_for_whom(
+    live: DaemonProcess, tab: Page
+) -> None:
+    session = live.post("/v1/sessions", json={})["session_id"]
+    here = {"kind": "session", "id": session}
+    live.post("/v1/learnings", {"content": "The door is green", "kind": "fact"})
+    body = {"scope": here, "kind": "fact", "content": "The door is red"}
+    new = live.post("/v1/learning-candidates", body)["candidate_id"]
+    tab.goto(f"/review/{new}")
+    button = tab.locator("[data-publish-label]")
+
+    expect(button).to_have_text("Publish for this session")
+    tab.keyboard.press("2")
+    expect(button).to_have_text("Publish for the workspace")
+    tab.keyboard.press("1")
+    tab.keyboard.press("s")
+    tab.keyboard.press("b")
+
+    expect(tab.locator(".notice")).to_contain_text("The door is red")
+    kept = live.get("/v1/learnings?query=the+door+is")["items"]
+    assert {(it["status"], it["scope"]["kind"]) for it in kept} == {
+        ("active", "workspace"),
+        ("active", "session"),
+    }
+
+
 def test_many_are_selected_previewed_and_decided(live: DaemonProcess, tab: Page) -> None:
     live.post("/v1/learnings", {"content": "The canteen opens at 11", "kind": "fact"})
     ids = [propose(live, f"Room {number} is free") for number in (1, 2)]

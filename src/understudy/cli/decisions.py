@@ -32,10 +32,12 @@ KEYS: Final = {
     "y": "allow",
     "yes": "allow",
     "e": "edit",
+    "r": "deny",
     "d": "deny",
     "n": "deny",
     "no": "deny",
     "v": "view",
+    "w": "skip",
     "s": "skip",
     "q": "quit",
     "?": "help",
@@ -44,9 +46,9 @@ KEYS: Final = {
 HELP: Final = (
     "a  let it run (so does y)",
     "e  change what it is called with, then decide",
-    "d  do not let it run; the model is told why (so does n)",
+    "d  do not let it run; the model is told why (so do n and r)",
     "v  show everything it is called with",
-    "s  leave it waiting, show the next",
+    "w  leave it waiting, show the next (so does s)",
     "q  leave it waiting, stop here (so does Ctrl-C)",
 )
 OFFER: Final = "offer"
@@ -55,14 +57,14 @@ IN_REPLY: Final = "postscript"
 # Whole words or their first letter; what a reply to the agent would be is understood as well.
 OFFER_KEYS: Final = {
     **dict.fromkeys(("a", "y", "yes", "accept", "allow", "save", "save as skill"), "allow"),
-    **dict.fromkeys(("d", "n", "no", "decline", "deny", "skip"), "deny"),
-    **dict.fromkeys(("l", "later"), "later"),
+    **dict.fromkeys(("r", "d", "n", "no", "decline", "deny", "skip"), "deny"),
+    **dict.fromkeys(("w", "l", "later"), "later"),
     **dict.fromkeys(("q", "quit"), "quit"),
 }
 OFFER_HELP: Final = (
     "a  accept: the agent may do it, once (so does y)",
-    "d  decline: it is not offered again in this session (so does n)",
-    "l  leave it open for later",
+    "d  decline: it is not offered again in this session (so do n and r)",
+    "w  leave it open for later (so does l)",
     "q  leave it open, stop here (so does Ctrl-C)",
 )
 ANSWERED: Final = {
@@ -111,7 +113,7 @@ class CallDecision:
 
     def _key(self) -> str:
         allow = "[a]llow" if self._updated is None else "[a]llow as edited"
-        typed = self._person.ask(f"{allow}  [e]dit  [d]eny  [v]iew  [s]kip  [q]uit  [?] ").lower()
+        typed = self._person.ask(f"{allow}  [e]dit  [d]eny  [v]iew  [w] later  [q]uit  [?] ").lower()
         return KEYS.get(typed, typed)
 
     def _allow(self) -> "ApprovalResolution":
@@ -235,7 +237,7 @@ def tell_open(offers: "Iterable[ApprovalView]") -> None:
 
 def _ask(person: Person) -> Literal["allow", "deny"] | None:
     while True:
-        typed = person.ask("[a]ccept  [d]ecline  [l]ater  [q]uit  [?] ").lower().rstrip(".!")
+        typed = person.ask("[a]ccept  [d]ecline  [w] later  [q]uit  [?] ").lower().rstrip(".!")
         match OFFER_KEYS.get(typed):
             case "allow":
                 return "allow"

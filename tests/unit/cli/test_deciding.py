@@ -89,7 +89,7 @@ def test_an_edit_that_is_no_object_changes_nothing_and_can_be_mended(bad: str) -
 
 
 def test_other_words_decide_nothing_and_are_said_not_to_be_understood() -> None:
-    person = FakePerson("and then write the report", "s")
+    person = FakePerson("and then write the report", "w")
 
     assert decide(person, approval()) is None
     assert "'and then write the report' is not understood" in person.heard
@@ -98,7 +98,7 @@ def test_other_words_decide_nothing_and_are_said_not_to_be_understood() -> None:
 
 @pytest.mark.parametrize("typed", ["?", ""])
 def test_who_asks_for_help_gets_it_without_reproach(typed: str) -> None:
-    person = FakePerson(typed, "s")
+    person = FakePerson(typed, "w")
 
     assert decide(person, approval()) is None
     assert "let it run" in person.screen
@@ -117,10 +117,10 @@ def test_yes_and_no_are_understood(typed: list[str], behavior: str) -> None:
 
 
 def test_every_key_is_in_the_prompt() -> None:
-    person = FakePerson("s")
+    person = FakePerson("w")
     decide(person, approval())
 
-    assert all(f"[{key}]" in person.prompts[0] for key in "aedvsq?")
+    assert all(f"[{key}]" in person.prompts[0] for key in "aedvwq?")
 
 
 def test_an_edit_that_the_daemon_refuses_is_kept_for_another_try() -> None:
