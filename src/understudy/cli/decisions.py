@@ -113,7 +113,9 @@ class CallDecision:
 
     def _key(self) -> str:
         allow = "[a]llow" if self._updated is None else "[a]llow as edited"
-        typed = self._person.ask(f"{allow}  [e]dit  [d]eny  [v]iew  [w] later  [q]uit  [?] ").lower()
+        typed = self._person.ask(
+            f"{allow}  [e]dit  [d]eny  [v]iew  [w] later  [q]uit  [?] "
+        ).lower()
         return KEYS.get(typed, typed)
 
     def _allow(self) -> "ApprovalResolution":
