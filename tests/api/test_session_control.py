@@ -113,6 +113,15 @@ def test_commands_bind_keys_and_find_sessions_by_them(live: Live, session: str) 
     assert "Nothing matches --binding-key none-such." in none.stdout + none.stderr
 
 
+def test_an_unknown_route_is_refused_before_a_session_is_made(live: Live) -> None:
+    told = invoke(live, "chat", "--route", "nosuch", "--session", "never-made", "hi", exit_code=2)
+
+    assert "there is no route 'nosuch'; the routes are: fake, other" in " ".join(
+        told.stderr.replace("│", " ").split()
+    )
+    assert live.client.get("/v1/sessions/never-made").status_code == 404
+
+
 def test_silence_is_neither_streamed_nor_shown_nor_printed(live: Live, session: str) -> None:
     # A plan, not the queue: runs of other tests may still ask the model.
     silent = 'plan: {"final": "NO_REPLY"}'

@@ -11,7 +11,8 @@ from tests.api.conftest import ADMIN
 from tests.console.conftest import OURS
 from tests.support.browser import assert_accessible
 from tests.support.candidate_factories import make_candidate
-from tests.support.factories import make_run, make_session
+from tests.support.factories import ALICE, make_run, make_session
+from understudy.core.audit import done
 from understudy.learnings.model import AutomationReview, CandidateState, Mode, ReviewAction
 from understudy.runs.model import Route, RunUsage
 
@@ -32,8 +33,32 @@ def test_an_empty_home_says_what_this_is_and_what_to_try(console: TestClient) ->
     page = console.get("/overview").text
     assert "Agents that learn on the job" in page
     assert 'action="/act/sample.load"' in page
-    assert "understudy chat" in page
+    assert "understudy chat &#34;run date&#34;" in page
+    assert 'action="/act/sessions.create"' in page
     assert "Show as a table" not in page
+
+
+def test_the_commands_go_to_the_daemon_that_shows_them(console: TestClient) -> None:
+    page = console.get("/overview", headers={"Host": "127.0.0.1:4735"}).text
+
+    assert "understudy chat --url http://127.0.0.1:4735 &#34;run date&#34;" in page
+    assert "understudy inbox --url http://127.0.0.1:4735" in page
+
+
+def test_the_sample_is_offered_until_somebody_has_loaded_it(console: TestClient) -> None:
+    units = console.app.state.services.resources.units  # type: ignore[attr-defined]
+    with units.write() as unit:
+        unit.sessions.add(make_session("s1", agent_id="default"))
+        unit.runs.add(make_run("s1"))
+    before = console.get("/overview").text
+    with units.write() as unit:
+        unit.audit.add(done(ALICE, "sample.load", "sample", at_ms=1))
+    after = console.get("/overview").text
+
+    assert "Agents that learn on the job" not in before
+    assert 'action="/act/sample.load"' in before
+    assert "data-dismiss-sample" in before
+    assert 'action="/act/sample.load"' not in after
 
 
 def test_cost_and_agreement_are_shown_where_they_are_known(console: TestClient) -> None:

@@ -19,7 +19,6 @@ from tests.support.run_harness import (
     texts,
     until,
 )
-from understudy.agent.loop import LAST_CALL
 from understudy.core.errors import Conflict, NotFound
 from understudy.runs.model import DebugLevel, RunStatus
 from understudy.runs.submission import Submission
@@ -131,18 +130,23 @@ async def test_a_tool_that_was_switched_off_is_neither_offered_nor_called(
     assert probe.labels == []
 
 
-async def test_the_last_call_of_the_budget_has_no_tools_and_says_so(
-    harness: RunHarness, fake: FakeModel, probe: Probe
+@pytest.mark.parametrize(
+    ("locale", "said"), [("en", "Answer now"), ("vi", "Hãy trả lời ngay"), ("zh", "立即回答")]
+)
+async def test_the_last_call_of_the_budget_has_no_tools_and_says_so_in_the_runs_language(
+    harness: RunHarness, fake: FakeModel, probe: Probe, locale: str, said: str
 ) -> None:
     fake.rule = lambda seen: call("probe") if seen.body.get("tools") else "That is all I have."
 
-    done = await harness.run(max_tool_iterations=3)
+    done = await harness.run(max_tool_iterations=3, locale=locale)
 
     assert done.run.status is RunStatus.COMPLETED
     assert len(fake.requests) == 3
     assert len(probe.labels) == 2
     assert "tools" not in fake.requests[-1].body
-    assert [LAST_CALL in texts(fake, n) for n in range(3)] == [False, False, True]
+    last = [text for n in range(3) for text in texts(fake, n) if text.startswith("[Budget]")]
+    assert last == [texts(fake, 2)[-1]]
+    assert said in last[0]
 
 
 async def test_a_model_that_asks_for_tools_beyond_the_budget_fails_the_run(

@@ -23,6 +23,7 @@ from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords
+from understudy.i18n.catalogue import say
 from understudy.providers.base import (
     AssistantMessage,
     Message,
@@ -63,10 +64,6 @@ if TYPE_CHECKING:
 
 # Most calls that are judged on the event loop, at a quarter of a millisecond each.
 BRIEF_CALLS: Final = 4
-LAST_CALL: Final = (
-    "[Budget] This is the last step of this run's budget: no tools are left. Answer now with what "
-    "you have, and say what is still open."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,7 +334,8 @@ class AgentLoop:
         turn: LoopTurn,
         messages: Sequence[Message],
     ) -> ModelRequest:
-        ephemeral = (UserMessage(text=LAST_CALL),) if turn.is_last and turn.max_steps > 1 else ()
+        last_call = UserMessage(text=say(execution.run.locale, "budget.last_step"))
+        ephemeral = (last_call,) if turn.is_last and turn.max_steps > 1 else ()
         return ModelRequest(
             model=execution.run.route.model,
             system=execution.snapshot.system,

@@ -344,6 +344,8 @@ def chat(
     if text is None and daemon.as_json:
         raise typer.BadParameter("--json needs a MESSAGE, or text on stdin")
     attached = inputs.named(ctx, attach, asset)
+    if route is not None:
+        _check_route(daemon, route)
     wanted = inputs.request(CreateSession, session_id=session, agent_id=agent, persona_id=persona)
     conversation = _open(daemon, wanted, route, locale)
     conversation.attach(attached)
@@ -471,6 +473,13 @@ def _take_up(conversation: ChatConversation) -> None:
         conversation.take_up()
     elif not conversation.take_up_offers():
         note("nothing waits for you")
+
+
+def _check_route(daemon: DaemonConnection, route: str) -> None:
+    """Refuse an unknown route before a session is made for it."""
+    known = [each.route_id for each in daemon.client.routes.list()]
+    if route not in known:
+        raise typer.BadParameter(f"there is no route {route!r}; the routes are: {', '.join(known)}")
 
 
 def _open(

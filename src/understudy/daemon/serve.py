@@ -4,7 +4,6 @@ import asyncio
 import ctypes
 import gc
 import os
-import shutil
 import signal
 import socket
 import sqlite3
@@ -30,7 +29,8 @@ from understudy.daemon.services import Services
 from understudy.daemon.wiring import Daemon, warm_up
 from understudy.engine.homelock import HomeLock, HomeLocked
 from understudy.redaction.scrub import scrub, scrub_json
-from understudy.settings import DEFAULT_BIND, Settings
+from understudy.settings import Settings
+from understudy.settings.program import program_name, url_option
 from understudy.telemetry.logs import configure_logging
 from understudy.tools.process_tree import PR_SET_DUMPABLE, prctl
 
@@ -366,18 +366,8 @@ def banner(
     return "\n".join(lines)
 
 
-def program_name(argument: str) -> str:
-    """The command to call this program: its name where that is on the PATH, else its path."""
-    if shutil.which("understudy"):
-        return "understudy"
-    path = Path(argument).absolute()
-    if path.name != "understudy":
-        return f"{sys.executable} -m understudy.cli.main"
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
-
-
 def _commands(url: str, program: str) -> list[str]:
-    at = "" if url == f"http://{DEFAULT_BIND}" else f" --url {url}"
+    at = url_option(url)
     return [
         f'{program} chat{at} "write hello to note.txt"',
         f'{program} chat{at} "run date"    # asks for your approval first',

@@ -7,10 +7,12 @@ from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.page import PageRequest
+from understudy.core.principal import Principal
 from understudy.sample.story import OWNER, Call, CallRefused, Story, play, story
 from understudy.skills.model import SkillStatus
 
@@ -80,7 +82,7 @@ class SampleService:
         with self.units.read() as unit:
             return self._state(unit)
 
-    async def load(self, call: Call) -> SampleWorkspace:
+    async def load(self, principal: Principal, call: Call) -> SampleWorkspace:
         """Create the sample workspace; a complete one is kept, a partial one recreated."""
         async with self._one_at_a_time:
             now = await asyncio.to_thread(self.state)
@@ -101,7 +103,13 @@ class SampleService:
                         operation=step.call,
                         reason=str(refused),
                     ) from refused
-            return await asyncio.to_thread(self.state)
+            return await asyncio.to_thread(self._loaded, principal)
+
+    def _loaded(self, principal: Principal) -> SampleWorkspace:
+        now = self.clock.now_ms()
+        with self.units.write() as unit:
+            unit.audit.add(audit.done(principal, "sample.load", "sample", at_ms=now))
+            return self._state(unit)
 
     async def remove(self, call: Call) -> SampleWorkspace:
         """Delete all records of the sample's agents, and its skills with their files."""

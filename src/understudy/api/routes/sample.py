@@ -28,7 +28,7 @@ def read(services: Services) -> SampleWorkspace:
 @admin()
 async def load(services: Services, caller: Caller, request: Request) -> SampleWorkspace:
     """Fill a sample workspace by calls of this API; one that is complete stays as it is."""
-    return await services.sample.load(_caller_of(request, caller))
+    return await services.sample.load(caller, _caller_of(request, caller))
 
 
 @router.delete(PATH, operation_id="sample.remove")

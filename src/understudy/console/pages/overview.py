@@ -1,11 +1,13 @@
 """The overview: what waits for a person, recent activity, and the first steps in an empty home."""
 
 import asyncio
+import sys
 from typing import Any, Final
 
 from understudy.console.charts import stacked
 from understudy.console.page import ConsolePage
 from understudy.console.visits import Visit
+from understudy.settings.program import program_name, url_option
 
 LATEST: Final = 8
 RUNS: Final = {"completed": "good", "open": "busy", "stopped": "6", "failed": "bad"}
@@ -35,6 +37,8 @@ async def _overview(visit: Visit) -> dict[str, Any]:
     told = [
         {**day, "other_runs": day["told_runs"] - day["helped_runs"]} for day in overview["learning"]
     ]
+    is_absent = sample["state"] == "absent"
+    loads = await visit.call("audit.list", resource="sample", limit=1) if is_absent else {}
     return {
         "overview": overview,
         "status": status,
@@ -43,6 +47,10 @@ async def _overview(visit: Visit) -> dict[str, Any]:
         "runs": runs["items"],
         "changes": changes["items"],
         "is_new": not sum(status["runs"].values()),
+        # Nobody has loaded it yet.
+        "offers_sample": is_absent and not loads["items"],
+        "program": program_name(sys.argv[0]),
+        "at": url_option(str(visit.request.base_url).rstrip("/")),
         "charts": {
             "runs": stacked(overview["runs"], RUNS),
             "decisions": stacked(decided, DECISIONS),

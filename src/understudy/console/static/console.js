@@ -6,6 +6,7 @@
   const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* private window */ } };
   const theme = stored("theme");
   if (theme) root.dataset.theme = theme;
+  if (stored("no-sample")) root.dataset.noSample = "";
 
   const isTyping = (target) =>
     target instanceof HTMLElement && (target.isContentEditable || (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && !/^(checkbox|radio)$/.test(target.type)));
@@ -16,6 +17,10 @@
       const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
       root.dataset.theme = isDark ? "light" : "dark";
       store("theme", root.dataset.theme);
+    }
+    if (target?.closest("[data-dismiss-sample]")) {
+      root.dataset.noSample = "";
+      store("no-sample", "1");
     }
     const menu = target?.closest("button.menu");
     if (menu) {
