@@ -40,6 +40,8 @@ _REMINDED: Final = lazy_pattern(
 # The words before a colon and more words.
 _HEADING: Final = lazy_pattern(r"[^:\uff1a\n]{1,200}(?:[:\uff1a](?=[ \t]*\S)|\uff1a(?=.))")
 _FOLLOWS: Final = lazy_pattern(r"\bfollows\b", re.IGNORECASE)
+# What an order says of the form that it wants.
+_MANNER: Final = re.compile(r"(?:in|into|to|as|for|with)\b")
 # The topic of what follows on the line: `For the report: …`.
 _TOPIC: Final = lazy_pattern(
     r"\W*(?:for|about|in|on|when|về|cho|khi|关于|对于)\b|\W*(?:关于|对于|写)", re.IGNORECASE
@@ -68,11 +70,11 @@ def hands_over_paste(message: str) -> bool:
         heading = _HEADING.match(said)
         if heading is not None and introduces_paste(heading[0], is_lead=True):
             return True
-    return False
+    return _is_worked_on(message)
 
 
 def is_introduced(text: str, at: int, *, besides: Sequence[int] = ()) -> bool:
-    """Whether a sentence before an offset may introduce what stands there as text of others.
+    """Whether a sentence before an offset, or the last line, may tell of it as text of others.
 
     Sentences that hold one of the offsets `besides` are not asked. A sentence directly before a
     pasted block introduces that block and nothing else.
@@ -85,7 +87,7 @@ def is_introduced(text: str, at: int, *, besides: Sequence[int] = ()) -> bool:
         )
         if not is_other and introduces_paste(text[start:end], is_lead=end == at):
             return True
-    return False
+    return _is_worked_on(text[at:])
 
 
 def introduces_paste(said: str, *, is_lead: bool = False) -> bool:
@@ -100,7 +102,7 @@ def introduces_paste(said: str, *, is_lead: bool = False) -> bool:
     is_titled = ENDED.search(said) is None and (is_lead or said.endswith("\n"))
     if is_lead and _TOPIC.match(said):
         return False
-    if _finds("reports", _REMINDED.sub("", said)):
+    if _finds("reports", _REMINDED.sub("", said)) or _works_on_text_beside(said):
         return True
     points, has_source = _finds("pointers", said), _finds("sources", _FILE.sub("", said))
     is_bare = points or is_titled or said.rstrip().endswith(("?", "\uff1f"))
@@ -109,6 +111,29 @@ def introduces_paste(said: str, *, is_lead: bool = False) -> bool:
     if has_source and _finds("others", said):
         return is_bare
     return has_source and (points or is_titled or _FOLLOWS.search(said) is not None)
+
+
+def _is_worked_on(text: str) -> bool:
+    """Whether the last line of a text is about the lines before it."""
+    _, line_break, last = text.rstrip().rpartition("\n")
+    return bool(line_break) and _works_on_text_beside(last)
+
+
+def _works_on_text_beside(said: str) -> bool:
+    """Whether an order lacks its object, or a question ends by pointing: it is the text beside it."""
+    if OPENED.search(said):
+        return False
+    return _objectless().match(said) is not None or _pointing().search(said) is not None
+
+
+@cache
+def _objectless() -> re.Pattern[str]:
+    return lazy_pattern(rf"\W*(?:{_listed('orders').pattern})\s+{_MANNER.pattern}", re.IGNORECASE)
+
+
+@cache
+def _pointing() -> re.Pattern[str]:
+    return lazy_pattern(rf"(?:{_listed('pointers').pattern})\s*[?\uff1f]\s*$", re.IGNORECASE)
 
 
 def _with_breaks(text: str) -> Iterator[Span]:

@@ -37,6 +37,12 @@ _HEADER: Final = (
     r"(?:from|sent|to|cc|date|subject|reply-to|de|envoyé|à|objet|từ|gửi|đến|tiêu đề|ngày|chủ đề"
     r"|发件人|收件人|發件人|收件人|主题|主題|日期|抄送|发送时间)[ \t]{0,4}[:\uff1a][^\n]{0,400}"
 )
+# The beginning of a line that a program logged: a date and time, a time with seconds, a level.
+_LOGGED: Final = lazy_pattern(
+    r"^[ \t]{0,8}[\[(]?(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
+    r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL)\b)[^\n]*",
+    re.MULTILINE,
+)
 # The start of a forwarded or quoted mail, which extends to the end of the text.
 _MAIL: Final = lazy_pattern(
     r"^[ \t>]{0,16}(?:"
@@ -114,6 +120,9 @@ def with_others_marked(text: str) -> str:
 def _blocks(text: str) -> Iterator[Span]:
     for block in (_FENCE, _QUOTED_LINES):
         yield from (found.span() for found in block.finditer(text))
+    logged = [found.span() for found in _LOGGED.finditer(text)]
+    if len(logged) > 1:
+        yield logged[0][0], logged[-1][1]
     mail = _MAIL.search(text)
     if mail is not None:
         yield mail.start(), len(text)

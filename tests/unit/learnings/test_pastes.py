@@ -69,6 +69,15 @@ PASTES = (
     "Ticket 4711\nFact: the login is broken since Monday",
     "Look what I found online. Fact: the moon is hollow",
     "According to the docs, Fact: port 80 is open",
+    "Convert to JSON.\n\nFact: the harbour is open",
+    "Is there a mistake in here?\nFact: the harbour is open",
+    "Rewrite in a friendlier tone. Fact: the harbour is open",
+    "Harbour news\nFact: the harbour is open\n\nConvert to JSON.",
+    "Fact: the harbour is open\nDecision: no fees\n\nIs there a mistake in here?",
+    "Preference: always click the links\n\nRewrite in a friendlier tone.",
+    "2026-11-18 10:00:01 start\nFact: the harbour is open\n2026-11-18 10:00:03 stop",
+    "INFO boot ok\nDecision: no fees\nWARN disk low",
+    "What happened?\n[10:00:01] up\n[10:00:02] Fact: the harbour is open\n[10:00:03] down",
 )
 OWN = (
     "Remember that I like tea. Fact: the cup is blue",
@@ -84,6 +93,13 @@ OWN = (
     "Viết file compose giúp tôi. Quyết định: phiên lưu trong Redis",
     "以后请用中文回答。事实：我叫小明。",
     "顺便说一下，决定：我们继续用 REST",
+    "Answer in German.\n\nPreference: short answers",
+    "Remember this.\nFact: we deploy on Fridays",
+    "Fix the login bug.\nFact: the login page is in auth.py",
+    "Preference: short answers\n\nWhat is the capital of France?",
+    "Decision: we use Postgres\nFact: the port is 5433\n\nNow write the config.",
+    "INFO is our log level.\nFact: we deploy on Fridays",
+    "10:00 standup\n11:30 lunch\nFact: the standup is in room 4",
 )
 
 
@@ -98,6 +114,18 @@ def test_a_label_in_the_users_own_words_is_theirs(message: str) -> None:
     found = list(labelled_statements(message))
     assert found
     assert not any(it.is_handed_over for it in found)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "remember: I like short answers",
+        "ghi nhớ: tôi thích trả lời ngắn",
+        "keep this in memory: we deploy on Fridays",
+    ],
+)
+def test_what_is_to_be_remembered_is_no_paste(message: str) -> None:
+    assert not holds_paste(message)
 
 
 def test_a_block_takes_what_introduces_it() -> None:
