@@ -91,9 +91,12 @@ def _lessons(it: Harbour, *, every: int, is_reviewed: bool) -> bool:
 
 
 def _publish(it: Harbour) -> None:
-    """A reviewer publishes what users said and what is not marked."""
+    """A reviewer publishes what users said and what is not marked, to the session it is from.
+
+    For the workspace, what one user said would meet what another did.
+    """
     waiting: list[Any] = list(it.all_of("/v1/learning-candidates?state=pending&"))
     for one in waiting:
         if "hx" in one["content"] and not one["derived_from_untrusted"]:
             path = f"/v1/learning-candidates/{one['candidate_id']}/publish"
-            it.call("admin", "POST", path, {})
+            it.call("admin", "POST", path, {"scope": one["scope"]})
