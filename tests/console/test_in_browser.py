@@ -48,3 +48,14 @@ def test_the_first_tab_stop_leads_past_the_navigation(tab: Page) -> None:
     expect(tab.locator(".skip")).to_be_focused()
     tab.keyboard.press("Enter")
     expect(tab.locator("#main")).to_be_focused()
+
+
+def test_the_offer_of_the_sample_is_declined_for_good(tab: Page, live: DaemonProcess) -> None:
+    live.post("/v1/sessions", {"session_id": "mine"})
+    live.post("/v1/sessions/mine/runs", {"content": "hello"})
+    tab.goto("/overview")
+    tab.get_by_role("button", name="No, thanks").click()
+    expect(tab.get_by_role("button", name="Load the sample workspace")).to_be_hidden()
+
+    tab.reload()
+    expect(tab.get_by_role("button", name="Load the sample workspace")).to_be_hidden()
