@@ -5,9 +5,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from tests.api.commands import invoke
 from tests.api.conftest import ADMIN
 from tests.api.live import Live
 from tests.support.daemon import wait_for
+from tests.support.model_scripts import play
+from understudy.testing.answers import call
 
 TASKS = "/v1/projects/garden/tasks"
 
@@ -157,3 +160,25 @@ def test_a_start_answers_the_run_and_a_repeat_the_same(live: Live) -> None:
     assert (refused.status_code, refused.json()["code"]) == (409, "task_is_terminal")
     odd = live.client.post(f"{tasks}/dig/start", json={"metadata": [1]})
     assert (odd.status_code, odd.json()["code"]) == (400, "metadata_not_an_object")
+
+
+def test_the_command_that_starts_a_task_says_what_its_author_had_read(live: Live) -> None:
+    live.session("author")
+    body = {"project_id": "yard", "display_name": "Yard", "members": [{"member_id": "author"}]}
+    live.ok("POST", "/v1/projects", body)
+    made = call("project_tasks", {"action": "create", "title": "Dig"})
+    live.model.rule = play({"go": [call("list_files", {}), made]})
+    run_id = live.submit("author", "go")
+    live.finished(run_id)
+    [task] = live.ok("GET", "/v1/projects/yard/tasks")["items"]
+    task_id = task["project_task_id"]
+    live.ok(
+        "PUT",
+        f"/v1/projects/yard/tasks/{task_id}",
+        {"assignment": {"assignee_member_id": "author"}},
+    )
+    assert "tool_result" in invoke(live, "projects", "tasks", "list", "yard").stdout
+    started = invoke(live, "projects", "tasks", "start", "yard", task_id)
+    assert f"{run_id} wrote this task" in started.stderr
+    assert "tool_result" in started.stderr
+    live.finished(started.stdout.strip())
