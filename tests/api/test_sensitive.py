@@ -5,8 +5,10 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from starlette.testclient import TestClient
@@ -405,3 +407,47 @@ def test_a_statement_of_many_equal_words_takes_no_long_look(
     assert "b c" not in told
     # Tried at every word anew, it took half a minute.
     assert time.process_time() - began < 8
+
+
+def test_an_export_of_a_skill_is_masked_for_viewers_alone(
+    ids: Mapping[str, str], root: Person, viewer: Person
+) -> None:
+    said = f"---\nname: doors\ndescription: How to open doors.\n---\nKnow: {LEARNED}.\n"
+    made = root.ok("POST", "/v1/skills", {"content": said})
+    root.ok("PUT", f"/v1/skills/{made['id']}", {"visibility": "public"})
+
+    def exported(caller: Person) -> dict[str, bytes]:
+        archive = caller.call("GET", f"/v1/skills/{made['id']}/export")
+        with ZipFile(BytesIO(archive.content)) as files:
+            return {name: files.read(name) for name in files.namelist()}
+
+    whole, masked = exported(root), exported(viewer)
+
+    assert LEARNED.encode() in whole["doors/SKILL.md"]
+    assert MARK.encode() not in b"".join(masked.values())
+    assert b"Know: [sensitive]" in masked["doors/SKILL.md"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        LEARNED.replace("door", "do\u200bor"),
+        LEARNED.replace("door code", "**door** code"),
+        LEARNED.replace(MARK, f"`{MARK}`"),
+        LEARNED.replace("code", "co\u00adde\u2060"),
+        f"_{LEARNED}_",
+    ],
+)
+def test_marks_that_are_not_read_do_not_hide_a_statement(
+    ids: Mapping[str, str], daemon: Daemon, written: str
+) -> None:
+    units = daemon.resources.units
+    sight = Sight(sees_sensitive=False)
+    for text in (
+        f"It says: {written}. So knock.",
+        json.dumps({"a_b": f"x {written}"}, ensure_ascii=False),
+    ):
+        shown = veil(units, sight, text)
+        assert MARK not in shown
+        assert shown.startswith(text[:9])
+    assert json.loads(veil(units, sight, json.dumps({"a_b": written}))).keys() == {"a_b"}

@@ -1,6 +1,6 @@
 """The skills that are visible to a person: lists, versions, files, grants and access."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -303,9 +303,16 @@ class SkillLibrary:
             before, after = source.bundle(old), source.bundle(new)
         return extended(SkillDiff, compare(before, after), from_version=old, to_version=new)
 
-    def export(self, principal: Principal, ref: str, version: int | None) -> SkillArchive:
+    def export(
+        self,
+        principal: Principal,
+        ref: str,
+        version: int | None,
+        *,
+        mask: Callable[[str], str] = str,
+    ) -> SkillArchive:
         """A version as an archive in the Agent Skills format; the current version with the name,
-        description and tags of the record."""
+        description and tags of the record. With a text masked it is not signed."""
         with self._looking(principal, ref) as (unit, source):
             is_kept, skill = isinstance(source, StoredSource), source.skill
             if is_kept and version is None:
@@ -319,11 +326,12 @@ class SkillLibrary:
         is_current = is_kept and number == skill.version
         files: Mapping[str, bytes]
         files = export(bundle, slug=slug, facts=facts, words=words if is_current else None)
-        if self._signatures is not None:
-            files = self._signatures.sign(files, slug)
+        shown = {path: _masked(data, mask) for path, data in files.items()}
+        if self._signatures is not None and shown == files:
+            shown = dict(self._signatures.sign(files, slug))
         suffix = f"-{number}" if number else ""
         return SkillArchive(
-            file_name=f"{slug}{suffix}.zip", content=write_archive(files, folder=slug)
+            file_name=f"{slug}{suffix}.zip", content=write_archive(shown, folder=slug)
         )
 
     def access(
@@ -535,3 +543,11 @@ class SkillFinder:
     def _other(self, unit: "Unit", skill_id: str) -> SkillSource | None:
         sources = self._others.sources(unit)
         return next((it for it in sources if it.skill.skill_id == skill_id), None)
+
+
+def _masked(data: bytes, mask: Callable[[str], str]) -> bytes:
+    """A file with its text masked; a binary file as it is."""
+    try:
+        return mask(data.decode()).encode()
+    except UnicodeDecodeError:
+        return data

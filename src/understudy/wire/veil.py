@@ -31,7 +31,12 @@ _ID: Final = re.compile(r"\b[a-z]{2,4}_[0-9a-f]{32}\b")
 # A shorter statement would match ordinary words.
 _LEAST_CHARS: Final = 4
 _ESCAPED_BLANK: Final = re.compile(r"\\+[nrtf]")
-_PIECE: Final = re.compile(r"(?P<blank>\s+|\\+[nrtf])|\\+|[^\\\s]+")
+# Markdown marks and zero-width characters, which change a text but not how it reads.
+_UNREAD: Final = r"*_`~\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
+_UNREAD_RUN: Final = re.compile(rf"[\\{_UNREAD}]+")
+_PIECE: Final = re.compile(
+    rf"(?P<blank>\s+|\\+[nrtf])|(?P<unread>\\+|[{_UNREAD}]+)|[^\\\s{_UNREAD}]+"
+)
 _JSON_STRING: Final = re.compile(r'(?P<name>"\w+"\s*:)|"[^"\\]*(?:\\.[^"\\]*)*"')
 _EVENT: Final = ("data: ", "event: ", "id: ")
 _WORD: Final = re.compile(r"[a-z0-9]+")
@@ -214,11 +219,11 @@ def _spans(folded: str, each: str) -> Iterator[tuple[int, int]]:
 
 
 def _folded(text: str) -> str:
-    """A text in one case, with single blanks, and without backslashes.
+    """A text in one case, with single blanks, without backslashes and marks that are not read.
 
     So JSON reads as the text that it has, and JSON within JSON, too, but for characters by number.
     """
-    return " ".join(_ESCAPED_BLANK.sub(" ", _lowered(text)).replace("\\", "").split())
+    return " ".join(_UNREAD_RUN.sub("", _ESCAPED_BLANK.sub(" ", _lowered(text))).split())
 
 
 def _lowered(text: str) -> str:
@@ -236,7 +241,7 @@ def _in_text(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int,
     for piece in _PIECE.finditer(_lowered(text)):
         if piece["blank"]:
             is_apart = True
-        elif piece[0][0] != "\\":
+        elif not piece["unread"]:
             length += is_apart and length > 0
             folded_at.append(length)
             text_at.append(piece.start())

@@ -1,6 +1,7 @@
 """The content of skills: versions, files, diffs, exports, and usage."""
 
 import base64
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Response
@@ -12,6 +13,7 @@ from understudy.api.routes.skills import ONE, SkillRef, acknowledged
 from understudy.api.services import Caller, Services
 from understudy.core.clock import DAY_MS
 from understudy.core.page import Page
+from understudy.core.sight import current_sight
 from understudy.runtime.two_people import TwoApprovers
 from understudy.skills.access import Author
 from understudy.skills.bundles.store import BundleFile
@@ -28,6 +30,7 @@ from understudy.wire.skills import (
     SkillVersions,
     SkillVersionView,
 )
+from understudy.wire.veil import veil
 
 router = APIRouter(tags=["skills"], route_class=GatedRoute)
 InVersion = Annotated[
@@ -139,7 +142,10 @@ def export(
     skill_id: SkillRef, services: Services, caller: Caller, version: InVersion = None
 ) -> Response:
     """A version as a ZIP archive that any reader of Agent Skills takes."""
-    exported = services.skills.library.export(caller, skill_id, version)
+    sight, units = current_sight.get(), services.resources.units
+    # An archive is no text to the mask of answers.
+    mask = str if sight.sees_sensitive else partial(veil, units, sight)
+    exported = services.skills.library.export(caller, skill_id, version, mask=mask)
     return Response(
         exported.content,
         headers={
