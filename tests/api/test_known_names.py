@@ -95,6 +95,12 @@ def test_an_unknown_list_is_told_with_those_there_are(api: TestClient) -> None:
     assert "skill_allow, skill_deny, mcp_server_allow" in told["detail"]
 
 
+NAMED = {
+    "capability_scope": ["Month End", "month-end"],
+    "default_skills": ["month-end", "Month End"],
+}
+
+
 def persona(who: Person, **fields: Any) -> Any:
     return who.call("POST", "/v1/personas", fields)
 
@@ -107,22 +113,41 @@ def test_a_persona_names_skills_that_its_author_may_know(users: SkillUsers) -> N
     }
     assert persona(users.ann, persona_id="anns", **given).status_code == 201
 
-    # To others it looks like one that is not there, so no list betrays it.
-    for (field, value), status in zip(given.items(), (400, 404), strict=True):
-        hidden = problem(persona(users.bob, **{field: value}), status)
-        assert "month-end" not in str(hidden.get("params", {}).get("similar"))
-    # As when a persona is bound whose skill has gone.
-    told = problem(persona(users.ann, default_skills=[{"name": "month-ends"}]), 404)
-    assert (told["domain"], told["code"]) == ("personas", "default_skill_not_found")
-    assert told["params"]["similar"] == ["month-end"]
-    assert told["params"]["pointer"] == "/default_skills/0/name"
+    # To others it looks like one that is not there yet, so no list betrays it.
+    for field, value in given.items():
+        made = persona(users.bob, **{field: value})
+        assert made.status_code == 201
+        assert [it["detail"] for it in made.json()["warnings"]] == [
+            f"no skill is named {name!r} yet" for name in NAMED[field]
+        ]
+
+
+def test_a_persona_and_a_scope_may_name_a_skill_before_it_is_there(users: SkillUsers) -> None:
+    users.ann.create(skill_md("Month End"), slug="month-end")
+    made = users.ann.ok(
+        "POST", "/v1/personas", {"persona_id": "early", "default_skills": [{"name": "month-ends"}]}
+    )
+
+    [warning] = made["warnings"]
+    assert warning["pointer"] == "/default_skills/0/name"
+    assert warning["detail"] == "no skill is named 'month-ends' yet; there are month-end"
+    # What the answer says may be sent back, and is gone once the skill is there.
+    assert "warnings" not in users.ann.ok("GET", "/v1/personas/early")
+    users.ann.create(skill_md("Month Ends"), slug="month-ends")
+    assert "warnings" not in users.ann.ok("PUT", "/v1/personas/early", {**made, "soul": "Be kind."})
+    bound = users.ann.ok("POST", "/v1/sessions", {"persona_id": "early"})
+    assert bound["active_skills"][0]["slug"] == "month-ends"
+    scope = {"capability_scope": {"skill_allow": ["not-yet"]}}
+    path = f"/v1/sessions/{bound['session_id']}/capability-scope"
+    assert [it["code"] for it in users.ann.ok("PUT", path, scope)["warnings"]] == ["unknown_name"]
 
 
 def test_what_is_granted_to_an_agent_may_be_named_by_whoever_works_with_it(
     users: SkillUsers,
 ) -> None:
     users.ann.create(skill_md("Ledger"), slug="ledger")
-    problem(persona(users.bob, capability_scope={"skill_allow": ["ledger"]}))
+    unknown = persona(users.bob, capability_scope={"skill_allow": ["ledger"]})
+    assert "'ledger'" in str(unknown.json()["warnings"])
     users.ann.ok("POST", "/v1/skills/ledger/grants/agent", {"agent_id": "default"})
 
     made = persona(
@@ -152,7 +177,7 @@ def test_what_a_persona_has_stays_when_the_skill_goes(users: SkillUsers) -> None
 
 
 def test_a_session_is_created_only_with_names_that_are_known(users: SkillUsers) -> None:
-    body = {"session_id": "odd", "capability_scope": {"skill_allow": ["no-such-skill"]}}
+    body = {"session_id": "odd", "capability_scope": {"mcp_server_allow": ["no-such"]}}
     assert problem(users.ann.call("POST", "/v1/sessions", body))["code"] == "invalid_scope"
     assert users.ann.call("GET", "/v1/sessions/odd").status_code == 404
 

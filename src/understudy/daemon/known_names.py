@@ -21,7 +21,9 @@ def known_names(
     names = _ServerNames(mcp)
     return KnownNames(
         kinds={
-            "skill": NamesOfKind(has=library.is_scope_name, some=library.scope_names),
+            "skill": NamesOfKind(
+                has=library.is_scope_name, some=library.scope_names, may_come=True
+            ),
             "mcp_server": _listed(names.servers),
             "mcp_tool": NamesOfKind(has=names.has_tool, some=lambda *_: names.tools()),
             "route": _listed(lambda _: routes()),

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core import audit
@@ -187,7 +188,9 @@ class SidechainService:
             workdir=wish.workdir,
         )
         if wish.is_by_agent:
-            self.names.check_scope(unit, principal, wanted.capabilities, where="capability_scope")
+            # An agent cannot wait for a skill.
+            check = partial(self.names.check_scope, unit, principal, where="capability_scope")
+            check(wanted.capabilities, is_strict=True)
         child = open_session(unit, principal, wanted, now_ms=self.clock.now_ms())
         if child is None:
             raise coded_error("sessions/session_conflict:sidechain", session_id=session_id)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 SHOWN: Final = 8
+SKILL: Final = "skill"
 # Each name that is no usual one is searched for while nobody else can write.
 MOST_SEARCHED: Final = 200
 # Lower than the library's: a slug and a display name of one skill should still be near.
@@ -29,6 +30,8 @@ class NamesOfKind:
 
     has: Callable[["Unit", Principal, str], bool]
     some: Callable[["Unit", Principal], Sequence[str]]
+    # Whether a name may be given before it is there; then it is only warned of.
+    may_come: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +52,21 @@ class KnownNames:
         *,
         where: str,
         had: Flat | None = None,
+        is_strict: bool = False,
     ) -> None:
         """Refuse a scope that allows what nothing answers to, which would permit nothing silently.
 
         A deny of what is not there yet is a precaution, and names that are stored already may stay.
+        What may come later is only told by `warnings`, unless the check `is_strict`.
         """
         if asked is None:
             return
-        unknown = list(self._unknown(unit, principal, _allowed(asked, had or {}), where))
+        names = (
+            (kind, name)
+            for kind, name in _allowed(asked, had or {})
+            if is_strict or kind not in self.kinds or not self.kinds[kind].may_come
+        )
+        unknown = list(self._unknown(unit, principal, names, where))
         if unknown:
             kind, name = unknown[0]
             near = nearest(name, self.kinds[kind].some(unit, principal))
@@ -105,26 +115,38 @@ class KnownNames:
                 if found == SHOWN:
                     return
 
-    def check_skills(
+    def warnings(
         self,
         unit: "Unit",
         principal: Principal,
-        asked: Sequence[DefaultSkill],
-        had: Sequence[DefaultSkill] = (),
-    ) -> None:
-        """Refuse default skills that nothing answers to; those that are stored already may stay."""
-        kept = {skill.name for skill in had}
-        for place, skill in enumerate(asked):
-            if skill.name in kept or self.is_skill(unit, principal, skill.name):
-                continue
-            source = self.kinds.get("skill")
-            near = nearest(skill.name, source.some(unit, principal) if source else ())
-            raise coded_error(
-                f"personas/default_skill_not_found{':similar' if near else ''}",
-                pointer=f"/default_skills/{place}/name",
-                name=skill.name,
-                similar=near,
-            )
+        scope: Scope | None,
+        skills: Sequence[DefaultSkill] = (),
+    ) -> tuple[FieldError, ...]:
+        """The skills that a scope or persona names and nothing answers to, maybe not yet."""
+        source = self.kinds.get(SKILL)
+        if source is None:
+            return ()
+        allowed = dict.fromkeys(_allowed(scope, {}) if scope else ())
+        named = [
+            *(("/capability_scope/skill_allow", name) for kind, name in allowed if kind == SKILL),
+            *((f"/default_skills/{at}/name", skill.name) for at, skill in enumerate(skills)),
+        ][:MOST_SEARCHED]
+        missing = [
+            (pointer, name)
+            for pointer, name in named
+            if not source.has(unit, principal, name) and not self.is_skill(unit, principal, name)
+        ][:SHOWN]
+        known = source.some(unit, principal) if missing else ()
+        return tuple(
+            FieldError(pointer=pointer, code="unknown_name", detail=_unknown_skill(name, known))
+            for pointer, name in missing
+        )
+
+
+def _unknown_skill(name: str, known: Sequence[str]) -> str:
+    near = nearest(name, known)
+    hint = f"; there are {', '.join(near)}" if near else ""
+    return f"no skill is named {quoted(name)} yet{hint}"
 
 
 def nearest(name: str, known: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core.dataclass import dataclass
-from understudy.core.errors import coded_error
+from understudy.core.errors import FieldError, coded_error
 from understudy.core.records import OMIT, OMIT_EMPTY, JsonObject, ScopeLists
 
 if TYPE_CHECKING:
@@ -130,6 +130,13 @@ class Persona:
     created_at_ms: int
     updated_at_ms: int
     version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonaChanged(Persona):
+    """A persona after a change, with the skills that it names and that are not there yet."""
+
+    warnings: Annotated[tuple[FieldError, ...], OMIT_EMPTY] = ()
 
 
 class ProjectStatus(StrEnum):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.dataclass import dataclass
-from understudy.core.errors import coded_error
+from understudy.core.errors import FieldError, coded_error
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
@@ -125,6 +125,12 @@ class PersonaService:
             self._audit(unit, principal, "personas.update", changed)
             return changed
 
+    def warnings(self, principal: Principal, persona: Persona) -> tuple[FieldError, ...]:
+        """The skills that a persona names and that are not there yet."""
+        scope = read_capability_scope(persona.capability_scope)
+        with self.units.read() as unit:
+            return self.names.warnings(unit, principal, scope, persona.default_skills)
+
     def delete(self, principal: Principal, persona_id: str) -> None:
         """Delete a persona; sessions keep the snapshots they bound."""
         with self.units.write() as unit:
@@ -138,8 +144,6 @@ class PersonaService:
         had = None if old is None else old.capability_scope
         scope = read_capability_scope(new.capability_scope)
         self.names.check_scope(unit, principal, scope, where="capability_scope", had=had)
-        kept = () if old is None else old.default_skills
-        self.names.check_skills(unit, principal, new.default_skills, kept)
 
     def _audit(self, unit: "Unit", principal: Principal, action: str, to: Persona) -> None:
         now = self.clock.now_ms()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.dataclass import dataclass
-from understudy.core.errors import coded_error
+from understudy.core.errors import FieldError, coded_error
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
@@ -72,6 +72,13 @@ class SessionService:
             if session is None:  # created by another process meanwhile
                 return reuse(require_session(unit, wanted.session_id or "", lock=True), wanted)
             return session
+
+    def warnings(self, principal: Principal, session: Session) -> tuple[FieldError, ...]:
+        """The skills that the scope of a session allows and that are not there yet."""
+        scope = session.capability_scope
+        asked = None if scope is None else read_capability_scope(scope)
+        with self.units.read() as unit:
+            return self.names.warnings(unit, principal, asked)
 
     def get(self, session_id: str) -> Session:
         """One session, or `NotFound`."""

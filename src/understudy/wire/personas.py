@@ -32,3 +32,5 @@ class UpdatePersona(PersonaBody, Update):
     """Changes to a persona; an id must be that of the path."""
 
     persona_id: str | None = None
+    # The daemon's, as in the answer to a change; ignored.
+    warnings: list[JsonObject] | None = None

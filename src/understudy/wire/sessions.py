@@ -1,7 +1,11 @@
 """Sessions on the wire."""
 
+from typing import Annotated
+
 from pydantic import Field
 
+from understudy.core.errors import FieldError
+from understudy.core.records import OMIT_EMPTY
 from understudy.runs.model import RunStatus
 from understudy.sessions import model
 from understudy.sessions.journal import JournalEvent
@@ -147,6 +151,8 @@ class SessionView(View):
     # The newest outputs of its runs, newest last; lists of sessions leave them out.
     outputs: list[OutputView] = Field(default_factory=list)
     actions: list[str] = Field(default_factory=list)
+    # After a change of its scope: the skills in it that are not there yet.
+    warnings: Annotated[tuple[FieldError, ...], OMIT_EMPTY] = ()
 
 
 class InterruptView(View):

@@ -10,7 +10,8 @@ from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import Caller, Services
 from understudy.core.page import Page
-from understudy.sessions.model import Persona
+from understudy.core.records import extended
+from understudy.sessions.model import Persona, PersonaChanged
 from understudy.sessions.persona import PersonaFields
 from understudy.wire.base import Deleted
 from understudy.wire.personas import CreatePersona, UpdatePersona
@@ -22,10 +23,16 @@ ONE: Final = "/v1/personas/{persona_id}"
 
 @router.post("/v1/personas", operation_id="personas.create", status_code=201)
 @operator(body_id="persona_id")
-def create(services: Services, caller: Caller, body: CreatePersona | None = None) -> Persona:
+def create(services: Services, caller: Caller, body: CreatePersona | None = None) -> PersonaChanged:
     """Create a persona."""
     wanted = body or CreatePersona()
-    return services.personas.create(caller, wanted.persona_id, record_of(PersonaFields, wanted))
+    fields = record_of(PersonaFields, wanted)
+    return _changed(services, caller, services.personas.create(caller, wanted.persona_id, fields))
+
+
+def _changed(services: Services, caller: Caller, persona: Persona) -> PersonaChanged:
+    warnings = services.personas.warnings(caller, persona)
+    return extended(PersonaChanged, persona, warnings=warnings)
 
 
 @router.get("/v1/personas", operation_id="personas.list")
@@ -50,10 +57,11 @@ def get(persona_id: PersonaId, services: Services) -> Persona:
 @operator()
 def update(
     persona_id: PersonaId, body: UpdatePersona, services: Services, caller: Caller
-) -> Persona:
+) -> PersonaChanged:
     """Change a persona; the version rises only when something changed."""
     check_same_id("persona_id", body.persona_id, persona_id)
-    return services.personas.update(caller, persona_id, record_of(PersonaFields, body))
+    changed = services.personas.update(caller, persona_id, record_of(PersonaFields, body))
+    return _changed(services, caller, changed)
 
 
 @router.delete(ONE, operation_id="personas.delete")

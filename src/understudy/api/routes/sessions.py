@@ -16,6 +16,7 @@ from understudy.api.views.sessions import (
     session_view,
     snapshot_view,
 )
+from understudy.core.errors import FieldError
 from understudy.core.page import Page
 from understudy.core.principal import Principal
 from understudy.core.scope import ALL
@@ -53,11 +54,14 @@ router = APIRouter(tags=["sessions"], route_class=GatedRoute)
 ONE: Final = "/v1/sessions/{session_id}"
 
 
-def _view(services: Services, changed: Session) -> SessionView:
+def _view(
+    services: Services, changed: Session, warnings: tuple[FieldError, ...] = ()
+) -> SessionView:
     """The session read again: its journal grew with the change."""
     with services.resources.units.read() as unit:
         session = require_session(unit, changed.session_id)
-        return session_view(unit, session, outputs=newest_outputs(unit, session))
+        view = session_view(unit, session, outputs=newest_outputs(unit, session))
+        return view.model_copy(update={"warnings": warnings})
 
 
 def _standings(
@@ -74,7 +78,8 @@ def _standings(
 def create(services: Services, caller: Caller, body: CreateSession | None = None) -> SessionView:
     """Create a session, or reuse the one of that id when nothing asked for differs."""
     wanted = body or CreateSession()
-    return _view(services, services.sessions.create(caller, NewSession(**wanted.model_dump())))
+    made = services.sessions.create(caller, NewSession(**wanted.model_dump()))
+    return _view(services, made, services.sessions.warnings(caller, made))
 
 
 @router.get("/v1/sessions", operation_id="sessions.list")
@@ -175,7 +180,8 @@ def set_capability_scope(
 ) -> SessionView:
     """Narrow what an idle session may see."""
     scope = body.capability_scope
-    return _view(services, services.sessions.set_capability_scope(caller, session_id, scope))
+    changed = services.sessions.set_capability_scope(caller, session_id, scope)
+    return _view(services, changed, services.sessions.warnings(caller, changed))
 
 
 @router.delete(ONE + "/capability-scope", operation_id="sessions.clear_capability_scope")
