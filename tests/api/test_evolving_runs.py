@@ -44,6 +44,33 @@ def test_joined_the_deltas_are_the_stored_reply_and_the_offer_is_the_last(
     assert joined(live.told(run_id)) == stored
 
 
+@pytest.mark.parametrize("kind", ["typed", "cron", "schedule", "bootstrap"])
+def test_a_run_has_the_tool_for_skills_and_its_rules_or_neither(
+    live: Live, session: str, kind: str
+) -> None:
+    live.model.rule = None
+    path = f"/v1/sessions/{session}/runs"
+    if kind == "bootstrap":
+        file = f"/v1/agents/{session}/files/BOOTSTRAP.md"
+        live.ok("PUT", file, {"content": "Ask for a name."})
+    if kind == "schedule":
+        plan = {"type": "interval", "every_seconds": 3600}
+        body = {"name": session, "target_session_id": session, "cadence": plan}
+        made = live.ok("POST", "/v1/schedules", {**body, "request": {"content": "hi"}})
+        fired = live.ok("POST", f"/v1/schedules/{made['schedule_id']}/trigger")
+        run_id = fired["execution"]["run_id"]
+    else:
+        more = {"source_kind": "cron"} if kind == "cron" else {}
+        run_id = live.ok("POST", path, {"content": "hi", **more})["run_id"]
+    assert live.finished(run_id)["status"] == "completed"
+
+    asked = [it for it in live.model.requests if "tools" in it.body][-1]
+    tools = [it["function"]["name"] for it in asked.body["tools"]]
+    has = kind == "typed"
+    assert ("skill_manage" in tools, "### Skill Creation" in asked.system) == (has, has)
+    assert "use_skill" in tools
+
+
 def test_no_client_ever_sees_a_nudge(live: Live, session: str) -> None:
     run_id = live.submit(session, "tidy up")
     streamed = json.dumps([event.data for event in live.told(run_id)])
@@ -118,7 +145,7 @@ def vietnamese(live: Live) -> Iterator[dict[str, str]]:
     made = live.ok("POST", "/v1/tokens", wanted)
     headers = {"Authorization": f"Bearer {made['token']}"}
     yield headers
-    live.ok("DELETE", f"/v1/tokens/{made['token_id']}", headers=headers)
+    live.ok("DELETE", f"/v1/tokens/{made['token_id']}?leave_no_admin=true", headers=headers)
 
 
 BY_TOKEN: tuple[tuple[dict[str, str], dict[str, str], str], ...] = (

@@ -30,13 +30,13 @@ def test_every_change_leaves_one_entry_with_its_version(users: SkillUsers) -> No
         ("skills.create", 1),
         ("skills.upload", 2),
         ("skills.patch", 3),
-        ("skills.update", 3),
-        ("skills.toggle", 3),
-        ("skills.restore", 4),
-        ("skills.grant", 4),
-        ("skills.revoke", 4),
-        ("skills.delete", 4),
-        ("skills.undelete", 4),
+        ("skills.update", 4),
+        ("skills.toggle", 4),
+        ("skills.restore", 5),
+        ("skills.grant", 5),
+        ("skills.revoke", 5),
+        ("skills.delete", 5),
+        ("skills.undelete", 5),
     ]
     for entry in entries:
         assert (entry["actor"], entry["resource_id"]) == ("ann", made["id"])

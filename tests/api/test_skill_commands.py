@@ -241,14 +241,16 @@ def test_agents_and_sessions_tell_what_they_have(live: Live, kept: str) -> None:
     assert row("--session", f"session-{kept}")[1:6] == ["1", "managed", "the", "user", "owns"]
 
 
-def test_words_and_visibility_are_changed_without_a_new_version(live: Live, kept: str) -> None:
+def test_words_are_changed_in_a_new_version_and_visibility_is_of_none(
+    live: Live, kept: str
+) -> None:
     told = invoke(
         live, "update", kept, "--description", "Tells it.", "--tag", "a", "--visibility", "public"
     )
 
     shown = answer(live, "show", kept)
     assert f"{kept} is public: for everybody" in told.stderr
-    assert (shown["description"], shown["tags"], shown["version"]) == ("Tells it.", ["a"], 1)
+    assert (shown["description"], shown["tags"], shown["version"]) == ("Tells it.", ["a"], 2)
     assert answer(live, "update", kept, "--no-tags")["tags"] == []
     run(live, "update", kept, exit_code=2)
     run(live, "update", kept, "--tag", "a", "--no-tags", exit_code=2)

@@ -259,6 +259,33 @@ def test_a_new_version_for_others_is_a_draft_that_two_accept(
     assert root.ok("POST", accept)["version"] == served + 1
 
 
+def test_the_description_of_a_skill_for_others_waits_like_its_instructions(
+    root: Person, ann: Person, bob: Person
+) -> None:
+    skill = MAKERS["skill_id"](ann, {})
+    path, public = f"/v1/skills/{skill}", {"visibility": "public"}
+    before = ann.ok("PUT", path, {"tags": ["plain"]})
+    assert before["version"] == 2
+    bob.call("PUT", path, public)
+    root.ok("PUT", path, public)
+
+    told = ann.ok("PUT", path, {"name": "Other", "description": "Obey.", "tags": ["new"]})
+
+    assert (told["version"], told["draft_version"]) == (2, 3)
+    for reader in (ann, bob):
+        shown = reader.ok("GET", path)
+        assert {name: shown[name] for name in ("name", "description", "tags")} == {
+            name: before[name] for name in ("name", "description", "tags")
+        }
+    [draft] = [it for it in bob.ok("GET", "/v1/inbox")["items"] if it["kind"] == "skill_draft"]
+    assert draft["version"] == 3
+    [file] = ann.ok("GET", f"{path}/diff?from=2&to=3")["files"]
+    assert "+description: Obey." in file["diff"]
+    assert bob.call("POST", f"{path}/versions/3/accept").status_code == 202
+    now = root.ok("POST", f"{path}/versions/3/accept")
+    assert (now["name"], now["description"], now["tags"]) == ("Other", "Obey.", ["new"])
+
+
 def test_who_approved_one_text_of_a_skill_has_approved_no_other(
     root: Person, ann: Person, bob: Person, cid: Person
 ) -> None:

@@ -305,9 +305,8 @@ async def test_an_agent_without_the_switch_publishes_a_folder(
 
     assert told[2] == (
         "Created skill weekly-report ('Weekly report'), version 1. It has 2 files. Left out as "
-        "links or devices: 'link'. It is your user's alone, with every agent: from their next turn "
-        "on, call use_skill with weekly-report. A person can grant it to this agent, for everybody "
-        "who uses it."
+        "links or devices: 'link'. It is granted to you; from your next turn on, call use_skill with "
+        "weekly-report."
     )
     assert told[3].startswith("The content of skill weekly-report was this very one already")
     assert skilled.content(path="scripts/a.py") == b"print('a')\n"

@@ -148,15 +148,15 @@ def test_what_comes_back_is_as_it_stood_without_its_grants(harness: SkillService
     back = harness.service.undelete(ANN, name)
 
     assert back == harness.row()
-    assert (back.skill_id, back.name, back.version) == (stood.skill_id, "Ours", 2)
+    assert (back.skill_id, back.name, back.version) == (stood.skill_id, "Ours", 3)
     assert (back.status, back.visibility) == (SkillStatus.ACTIVE, Visibility.PRIVATE)
     assert harness.bundle() == bundle
-    assert [version.number for version in harness.versions()] == [2, 1]
+    assert [version.number for version in harness.versions()] == [3, 2, 1]
     assert harness.grants() == ([], [])
     assert harness.audit()[0].action == "skills.undelete"
     with harness.units.write() as unit:
         assert unit.skill_bundles.settle(unit.skills.places()) == Settled()
-    assert harness.service.patch(ANN, SLUG, find="Count", replace="Sum").skill.version == 3
+    assert harness.service.patch(ANN, SLUG, find="Count", replace="Sum").skill.version == 4
 
 
 def test_an_earlier_life_comes_back_while_a_later_one_stays_in_the_trash(

@@ -226,11 +226,20 @@ def test_the_words_of_a_skill_can_be_set(harness: SkillServiceHarness) -> None:
 
     assert skill == harness.row()
     assert (skill.name, skill.description, skill.tags) == ("Ours", "For us", ("a", "b"))
-    assert (skill.version, skill.slug, skill.digest) == (before.version, SLUG, before.digest)
+    # They stand in its SKILL.md, so a version has them, and restoring one brings its own back.
+    assert (skill.version, skill.slug) == (before.version + 1, SLUG)
+    assert b"name: Ours\n" in (harness.bundle().get("SKILL.md") or b"")
     assert skill.revision == before.revision + 1
     assert skill.updated_at_ms > before.updated_at_ms
     entry = harness.audit()[0]
     assert (entry.action, entry.reason) == ("skills.update", f"{SLUG} name, description, tags")
+    assert entry.version == 2
+    back = harness.service.restore(ANN, SLUG, 1).skill
+    assert (back.name, back.description, back.tags) == (
+        before.name,
+        before.description,
+        before.tags,
+    )
 
 
 def test_setting_what_is_so_already_changes_nothing(harness: SkillServiceHarness) -> None:

@@ -218,7 +218,7 @@ def test_what_somebody_set_beside_the_file_outlives_a_patch_of_something_else(
     )
 
     kept = harness.service.patch(ANN, SLUG, find="Collect", replace="Count")
-    renamed = harness.service.patch(ANN, SLUG, find="name: Weekly report", replace="name: Theirs")
+    renamed = harness.service.patch(ANN, SLUG, find="name: Ours", replace="name: Theirs")
 
     assert (kept.skill.name, kept.skill.description, kept.skill.tags) == ("Ours", "For us", ("us",))
     assert (renamed.skill.name, renamed.skill.description) == ("Theirs", "For us")

@@ -50,16 +50,41 @@ def state_of(skilled: SkillRuns, number: int) -> VersionState:
 
 async def test_a_run_grants_a_new_skill_to_no_agent_that_others_use(skilled: SkillRuns) -> None:
     # Bob works with the agent of Ann.
+    await skilled.told(call("list_skills"), who=ANN)
     [told] = await skilled.told(create(), who=BOB)
 
     skill = skilled.skill()
     assert skill is not None
     assert (skill.owner_id, skill.visibility) == ("bob", Visibility.PRIVATE)
-    assert "A person can grant it to this agent" in told
+    assert "the agent's owner or an admin accepts it in their inbox" in told
     [his] = await skilled.told(call("list_skills"), who=BOB, session_id="s1")
     [hers] = await skilled.told(call("list_skills"), who=ANN, session_id="s1")
     assert SLUG in his
     assert SLUG not in hers
+
+
+async def test_an_agents_owner_decides_about_the_agent_and_for_nobody_else(
+    skilled: SkillRuns,
+) -> None:
+    skilled.service.create(author(BOB), OK_MD)
+    skilled.service.grant_user(author(BOB), SLUG, "carol")
+    await skilled.told(call("list_skills"), who=ANN)
+    changed = {"action": "create", "slug": SLUG, "content": OK_MD.replace("Collect", "Invent")}
+    read = call("list_files", {"path": "."})
+    await skilled.told(read, call("skill_manage", changed), who=BOB)
+
+    skilled.service.accept(author(ANN), SLUG, 2)
+
+    # Her agent has the skill, in the version that its owner let others have.
+    [hers] = await skilled.told(USE, who=ANN)
+    [his] = await skilled.told(USE, who=BOB)
+    assert ("Collect and write" in hers, "Invent and write" in his) == (True, True)
+    with pytest.raises(UnderstudyError) as told:
+        skilled.service.accept(author(ANN), SLUG, 2)
+    assert told.value.code == "skill_not_yours"
+    skilled.service.accept(author(BOB), SLUG, 2)
+    [hers] = await skilled.told(USE, who=ANN)
+    assert "Invent and write" in hers
 
 
 @pytest.mark.every_database

@@ -230,15 +230,15 @@ def test_every_change_leaves_one_record_with_who_what_and_which_version(users: S
     assert [(it["action"], it["actor"], it["version"]) for it in found] == [
         ("skills.create", ann, 1),
         ("skills.patch", ann, 2),
-        ("skills.update", root, 2),
-        ("skills.update", ann, 2),
-        ("skills.toggle", ann, 2),
-        ("skills.toggle", ann, 2),
-        ("skills.grant", ann, 2),
-        ("skills.revoke", ann, 2),
-        ("skills.restore", ann, 3),
-        ("skills.upload", ann, 4),
-        ("skills.delete", root, 4),
+        ("skills.update", root, 3),
+        ("skills.update", ann, 4),
+        ("skills.toggle", ann, 4),
+        ("skills.toggle", ann, 4),
+        ("skills.grant", ann, 4),
+        ("skills.revoke", ann, 4),
+        ("skills.restore", ann, 5),
+        ("skills.upload", ann, 6),
+        ("skills.delete", root, 6),
     ]
     assert {(it["outcome"], it["resource"]) for it in found} == {("done", "skills")}
 

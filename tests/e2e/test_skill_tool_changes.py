@@ -155,8 +155,8 @@ def test_what_is_deleted_comes_back_only_as_something_new(users: SkillUsers) -> 
 
     assert gone.refusals
     assert (old["version"], made["version"], granted["version"]) == (1, 2, 3)
-    assert (alone["visibility"], granted["visibility"]) == ("private", "private")
-    assert users.ann.grants("risen-again") == set()
+    assert (alone["visibility"], granted["visibility"]) == ("private", "internal")
+    assert users.ann.grants("risen-again") == {users.learner}
 
 
 def test_a_folder_is_published_also_by_an_agent_that_may_not_learn_skills(
@@ -169,17 +169,16 @@ def test_a_folder_is_published_also_by_an_agent_that_may_not_learn_skills(
     told = users.ann.run(
         ("publish_skill", {"path": folder}), agent=users.plain, words="Save as skill."
     )
-    waits = users.ann.get("published-one")
-    users.ann.ok("POST", f"{ALL}/published-one/versions/1/accept")
+    [waits] = users.ann.get("published-one/versions")["items"]
     then = users.ann.run(("use_skill", {"name": "published-one"}), session=told.session_id)
 
     assert "skill_manage" not in told.tools
-    # Nobody knows who wrote the folder.
-    assert waits["is_draft"]
+    # Nobody knows who wrote the folder, so others wait for her to accept it.
+    assert (waits["waiting_for_others"], waits["untrusted_path"]) == (True, ["workspace_file"])
     made = users.ann.get("published-one")
     assert (made["owner_id"], made["version"]) == (users.ann.user_id, 1)
-    assert made["visibility"] == "private"
-    assert users.ann.grants("published-one") == set()
+    assert made["visibility"] == "internal"
+    assert users.ann.grants("published-one") == {users.plain}
     assert users.skill_daemon.bytes_of("published-one", 1) == content.encode()
     files = [it["path"] for it in users.ann.get("published-one/files")["items"]]
     assert files == ["SKILL.md", "scripts/a.py"]

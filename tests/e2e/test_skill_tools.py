@@ -39,10 +39,10 @@ def test_an_agent_creates_a_skill_that_its_user_owns_and_that_it_finds_on_the_ne
     assert "version 1" in first.result
     made = users.ann.get("weekly-report")
     assert (made["slug"], made["version"], made["name"]) == ("weekly-report", 1, "Weekly report")
-    assert (made["owner_id"], made["visibility"]) == (users.ann.user_id, "private")
+    assert (made["owner_id"], made["visibility"]) == (users.ann.user_id, "internal")
     assert (made["status"], made["origin"], made["is_system"]) == ("active", "managed", False)
-    # The agent is not hers, so what it is granted would reach others.
-    assert users.ann.grants("weekly-report") == set()
+    # The agent is not hers, but nobody else has used it.
+    assert users.ann.grants("weekly-report") == {users.learner}
     assert users.skill_daemon.bytes_of("weekly-report", 1) == OK_MD.encode()
     assert "weekly-report" not in first.offered
     assert "weekly-report" in then.offered

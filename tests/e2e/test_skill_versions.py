@@ -97,8 +97,8 @@ def test_nothing_that_happens_later_changes_an_old_version(users: SkillUsers) ->
     users.ann.ok("POST", f"{one}/restore", {"version": 1})
 
     assert hashes() == before
-    assert users.ann.get(slug)["version"] == 3
-    assert users.skill_daemon.bytes_of(slug, 3) == users.skill_daemon.bytes_of(slug, 1)
+    assert users.ann.get(slug)["version"] == 4
+    assert users.skill_daemon.bytes_of(slug, 4) == users.skill_daemon.bytes_of(slug, 1)
 
 
 def test_any_two_versions_can_be_compared_and_an_old_one_brought_back(users: SkillUsers) -> None:

@@ -35,7 +35,6 @@ from understudy.retrieval.recollect import Recollection, Recollector
 from understudy.runs.model import Run, RunReports, RunSnapshot
 from understudy.runs.taint import Taints, TaintSource
 from understudy.sessions.model import PersonaSnapshot, Session
-from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.tools.base import Tool
 from understudy.tools.registry import ToolRegistry
 
@@ -146,7 +145,7 @@ def _shown(file: ContextFile, of_people: str) -> str:
 def taints_of_prompt(
     run: Run,
     files: Iterable[ContextFile],
-    skills: Iterable[CatalogueEntry],
+    skills: SkillText,
     learnings: Iterable[Learning],
 ) -> dict[str, list[str]]:
     """The taints of a prompt: unreviewed text of others in it, by source.
@@ -155,7 +154,10 @@ def taints_of_prompt(
     """
     found = {
         TaintSource.AGENT_FILE: [it.name for it in files if it.derived_from_untrusted],
-        TaintSource.FOREIGN_SKILL: [it.slug for it in skills if it.is_foreign_to(run.user_id)],
+        TaintSource.FOREIGN_SKILL: [
+            *(it.slug for it in skills.listed if it.is_foreign_to(run.user_id)),
+            *(it.slug for it in skills.active if it.is_foreign_to(run.user_id, is_open=True)),
+        ],
         TaintSource.LEARNING: [it.learning_id for it in learnings if is_unreviewed(it)],
     }
     return {str(code): names for code, names in found.items() if names}
@@ -264,9 +266,7 @@ class PromptBuilder:
             ),
             skills=skills,
             recalled=recalled,
-            taints=taints_of_prompt(
-                run, files, (*skills.listed, *skills.active), recalled.learned.kept
-            ),
+            taints=taints_of_prompt(run, files, skills, recalled.learned.kept),
             budget=budget,
             limit=limit,
             tool_tokens=described,

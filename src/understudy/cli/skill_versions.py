@@ -108,7 +108,8 @@ def _show_versions(page: "SkillVersions") -> None:
             f"{item.version} (current)" if item.version == page.current else item.version
         ),
         "state": lambda item: (
-            f"{item.state}, untrusted" if item.derived_from_untrusted else item.state
+            f"{item.state}{', waits for others' if item.waiting_for_others else ''}"
+            f"{', untrusted' if item.derived_from_untrusted else ''}"
         ),
         "made": "created_at_ms",
         "by": "actor",
@@ -192,7 +193,7 @@ Reason = Annotated[str, typer.Option("--reason", help="Why, for the audit.")]
 
 def _newest_draft(daemon: DaemonConnection, skill: str) -> int:
     page = daemon.client.skills.versions_page(skill, limit=200)
-    found = [each.version for each in page.items if each.state == "draft"]
+    found = [it.version for it in page.items if it.state == "draft" or it.waiting_for_others]
     if not found:
         raise typer.BadParameter(
             f"{skill} has no draft; `skills versions {skill}` lists what it has"
@@ -209,7 +210,7 @@ def accept(
     acknowledge: Acknowledge = None,
     key: Key = None,
 ) -> None:
-    """Accept a draft: it becomes the current version; `skills diff` shows what it changes."""
+    """Accept a version that waits: all who may use the skill get it; `skills diff` shows the change."""
     number = version or _newest_draft(daemon, skill)
     with answering_for(acknowledge):
         taken = acknowledged(acknowledge) or None
@@ -227,7 +228,7 @@ def reject(
     reason: Reason = "",
     key: Key = None,
 ) -> None:
-    """Reject a draft: it is never used, and its text stays in the list of versions."""
+    """Reject a version that waits: it is not used, and its text stays in the list of versions."""
     number = version or _newest_draft(daemon, skill)
     view = daemon.client.skills.reject(skill, number, reason=reason, key=key)
     daemon.show_answer(view, lambda it: note(f"version {number} of {it.slug} is rejected"))

@@ -61,7 +61,13 @@ if TYPE_CHECKING:
     from understudy.sample.workspace import SampleWorkspace
     from understudy.schedules.model import ScheduleExecution
     from understudy.sessions.bindings import SessionBinding
-    from understudy.sessions.model import ChannelLink, Persona, ProjectDetail, ProjectMember
+    from understudy.sessions.model import (
+        ChannelLink,
+        Persona,
+        PersonaChanged,
+        ProjectDetail,
+        ProjectMember,
+    )
     from understudy.sessions.tasks import TaskDetail
     from understudy.skills.access import SkillAccess
     from understudy.skills.active import ActiveSkillStanding
@@ -225,7 +231,7 @@ ANSWERS: Final = {
     "understudy.sample.workspace": "SampleWorkspace",
     "understudy.schedules.model": "ScheduleExecution",
     "understudy.sessions.bindings": "SessionBinding",
-    "understudy.sessions.model": "ChannelLink Persona ProjectDetail ProjectMember",
+    "understudy.sessions.model": "ChannelLink Persona PersonaChanged ProjectDetail ProjectMember",
     "understudy.sessions.tasks": "TaskDetail",
     "understudy.skills.access": "SkillAccess",
     "understudy.skills.active": "ActiveSkillStanding",
@@ -1207,7 +1213,9 @@ class PersonasCalls(Group[S]):
     """Calls about personas."""
 
     @POST("/v1/personas")
-    def create(self, body: CreatePersona | None = None, *, key: str | None = None) -> Persona:
+    def create(
+        self, body: CreatePersona | None = None, *, key: str | None = None
+    ) -> PersonaChanged:
         """Create a persona."""
 
     @GET("/v1/personas")
@@ -1221,7 +1229,7 @@ class PersonasCalls(Group[S]):
         """One persona."""
 
     @PUT("/v1/personas/{persona_id}")
-    def update(self, persona_id: str, body: UpdatePersona) -> Persona:
+    def update(self, persona_id: str, body: UpdatePersona) -> PersonaChanged:
         """Change a persona; the version rises only when something changed."""
 
     @DELETE("/v1/personas/{persona_id}")
@@ -2089,7 +2097,8 @@ class SkillsCalls(SkillUploads[S]):
 
     @PUT("/v1/skills/{skill_id}")
     def update(self, skill_id: str, body: UpdateSkill) -> SkillChanged:
-        """Change name, description, tags or visibility; only an admin makes a skill public."""
+        """Change name, description or tags, as a new version, or the visibility; only an admin
+        makes a skill public."""
 
     @DELETE("/v1/skills/{skill_id}")
     def delete(self, skill_id: str) -> SkillDeleted:

@@ -258,6 +258,7 @@ class Services:
                 skill_catalogue=self.skills.catalogue,
                 role_of=self.skills.role_of,
                 untrusted_of=self.skills.untrusted_of,
+                asked_of=self.skills.asked_of,
                 context_files=self.agents.context_files,
                 worktrees=self.worktrees,
                 tool_names=self._tool_names,

@@ -16,6 +16,7 @@ from understudy.access.tokens import TokenService
 from understudy.core.principal import Role
 from understudy.daemon.resources import SKILLS, SKILLS_CACHE, Resources
 from understudy.daemon.skill_status import SkillReport
+from understudy.evolution.consent import asks_to_change
 from understudy.guard.scan import forget_compiled
 from understudy.runs.model import require_run
 from understudy.runs.taint import untrusted_path
@@ -179,6 +180,11 @@ class SkillServices:
         """The codes of the untrusted sources that a run has read so far."""
         with self._resources.units.read() as unit:
             return untrusted_path(unit, require_run(unit, context.run_id))
+
+    def asked_of(self, context: ToolContext, ref: str) -> bool:
+        """Whether the user of a run asked in their own words to change a skill."""
+        with self._resources.units.read() as unit:
+            return asks_to_change(unit, require_run(unit, context.run_id), ref)
 
 
 def _holds_skills(folder: Path) -> bool:

@@ -11,6 +11,7 @@ from understudy.channels.tools import EmitOutput, ReadChannelThread, SetChannelR
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
 from understudy.core.dataclass import dataclass
+from understudy.evolution.coach import is_taught
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.learnings.remember import Remember, Suggestions
 from understudy.mailboxes.outgoing import RunMail, SendMail
@@ -39,6 +40,7 @@ from understudy.skills.service import SkillService
 from understudy.skills.tools.catalogue import ListSkills, SkillSearch
 from understudy.skills.tools.fork import Forks
 from understudy.skills.tools.manage import (
+    AskedOf,
     PublishSkill,
     RoleOf,
     SkillManage,
@@ -80,6 +82,7 @@ def toolkit(
     skill_catalogue: Catalogue,
     role_of: RoleOf,
     untrusted_of: UntrustedOf,
+    asked_of: AskedOf,
     context_files: AgentContextFiles,
     worktrees: Worktrees,
     tool_names: Callable[[], Sequence[str]],
@@ -87,7 +90,12 @@ def toolkit(
 ) -> list[Tool]:
     """Every built-in tool, in the order people and models see them."""
     desk = ToolChangeMaker(
-        service=skills, units=units, clock=clock, role_of=role_of, untrusted_of=untrusted_of
+        service=skills,
+        units=units,
+        clock=clock,
+        role_of=role_of,
+        untrusted_of=untrusted_of,
+        asked_of=asked_of,
     )
     forks = Forks(sidechains=sidechains, tool_names=tool_names, worktrees=worktrees)
     return [
@@ -117,7 +125,7 @@ def toolkit(
         ListSkills(skill_catalogue),
         SkillSearch(skill_catalogue),
         UseSkill(skill_catalogue, units, clock, forks),
-        SkillManage(desk),
+        SkillManage(desk, is_taught),
         PublishSkill(desk),
     ]
 

@@ -40,6 +40,7 @@ _HYPHENATED: Final = re.compile(r"\w+(?:-\w+)+")
 # Verbs by which somebody wants a file written, and words that take it back.
 _WRITES: Final = re.compile(
     r"\b(?:write|update|put|add|save|note|record|edit|change|set|store|append|replace|fill|remember|keep|clear|empty|delete|remove"
+    r"|patch|fix|improve|extend|correct|revise|rewrite"
     r"|ghi|cập nhật|lưu|thêm|sửa|viết|xoá|xóa)\b|[写寫记記加改存删]|更新|清空"
 )  # fmt: skip
 _REFUSES: Final = re.compile(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
+from understudy.agents.file_versions import files_in_force
 from understudy.agents.model import BOOTSTRAP, Agent, ContextFile
 from understudy.agents.switches import SoulLocks, Switches, resolve, soul_locks
 from understudy.core.dataclass import dataclass
@@ -38,11 +39,11 @@ from understudy.evolution.run_settings import (
 from understudy.runs.execute import RunExecution, Steps, counted_calls
 from understudy.runs.model import Run
 from understudy.sessions.journal import EventKind, JournalEvent
-from understudy.sessions.model import Session
+from understudy.sessions.model import Session, require_session
 from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Units
+    from understudy.storage.unit import Unit, Units
 
 
 log = structlog.get_logger()
@@ -135,6 +136,17 @@ class EvolutionCoach:
     def _look_up(self, run: Run) -> bool:
         with self.units.read() as unit:
             return self.offers.was_declined(unit, run)
+
+
+def is_taught(unit: "Unit", run: Run) -> bool:
+    """Whether a run gets the tool for skills: where its prompt may have the rules, and in sidechains.
+
+    Scheduled runs, mail and agents in bootstrap get neither.
+    """
+    session = require_session(unit, run.session_id)
+    files = files_in_force(unit, unit.agents.get(run.agent_id), run.user_id)
+    has_user = is_interactive(run, session) or session.parent_session_id is not None
+    return has_user and not is_bootstrapping(files)
 
 
 def is_bootstrapping(files: Sequence[ContextFile]) -> bool:

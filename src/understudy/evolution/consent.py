@@ -15,16 +15,17 @@ from understudy.core.errors import DamagedRecord, Invalid
 from understudy.core.page import PageRequest
 from understudy.core.principal import Role
 from understudy.core.text import Scrub
-from understudy.evolution.acts import Act, Purpose, act_of
+from understudy.evolution.acts import THIS_WORK, Act, Purpose, act_of, asks_to_write
 from understudy.evolution.answers import MessageIntent, intent_of, is_bare_no, words_to_answer
 from understudy.evolution.offer_book import CALL, FOR_RUN, MESSAGE, OfferBook, act_offered
 from understudy.evolution.run_settings import is_interactive
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import locale_of
 from understudy.redaction.scrub import scrub
+from understudy.runs.answers import answers_in
 from understudy.runs.model import Run
 from understudy.runs.offers import hold_offers
-from understudy.runs.requests import PersonRequest, RequestState
+from understudy.runs.requests import Audience, PersonRequest, RequestState
 from understudy.runs.taint import is_passed_on
 from understudy.sessions.model import Session, require_session
 from understudy.skills.access import find
@@ -152,7 +153,7 @@ class ConsentRecords:
 
     def declined(self, unit: "Unit", run: Run, act: Act) -> ConsentRefusal | None:
         """The refusal of a call that the user has declined; None where they have not."""
-        words = self._words(unit, run)
+        words = self._words(unit, run, act)
         said_no = intent_of(words or "") is MessageIntent.DECLINE or (
             self.offers.has_declined(unit, run, act) and not self._is_wanted(unit, run, act, words)
         )
@@ -164,7 +165,7 @@ class ConsentRecords:
         Idempotent for the same call.
         """
         hold_offers(unit, run.session_id)
-        words = self._words(unit, run)
+        words = self._words(unit, run, act)
         if intent_of(words or "") is MessageIntent.DECLINE:
             return self._refusal(run, act, DECLINED, words)
         if self._use(unit, run, act, call, words):
@@ -174,8 +175,11 @@ class ConsentRecords:
         self.offers.ask(unit, run, act, origin=CALL, call_key=call.key, call_id=call.call_id)
         return self._refusal(run, act, NEEDED, words)
 
-    def _words(self, unit: "Unit", run: Run) -> str | None:
-        return own_words(run, require_session(unit, run.session_id))
+    def _words(self, unit: "Unit", run: Run, act: Act) -> str | None:
+        """What the user said last about an act, else the message that started the run."""
+        said = said_by_user(unit, run)
+        last = (it for it in reversed(said) if intent_of(it) is not None or act.is_asked_for(it))
+        return next(last, said[0] if said else None)
 
     def _use(self, unit: "Unit", run: Run, act: Act, call: ConsentCall, words: str | None) -> bool:
         """Whether there is consent to an act. A message consents for its run, an offer for one call."""
@@ -274,3 +278,31 @@ def own_words(run: Run, session: Session) -> str | None:
     if not is_interactive(run, session) or is_passed_on(run):
         return None
     return run.input.text
+
+
+def said_by_user(unit: "Unit", run: Run) -> tuple[str, ...]:
+    """What the user of a run said in it: the message that started it, and answers to its questions."""
+    words = own_words(run, require_session(unit, run.session_id))
+    answers = (
+        text
+        for request in unit.requests.of_runs([run.run_id])
+        if request.audience is Audience.USER and request.resolved_by == run.user_id
+        for text in answers_in(request)
+    )
+    return (*(() if words is None else (words,)), *answers)
+
+
+def asks_to_change(unit: "Unit", run: Run, ref: str) -> bool:
+    """Whether the user of a run asked that this skill be changed, or that the work be kept as a skill."""
+    said = said_by_user(unit, run)
+    if not said or intent_of(said[-1]) is MessageIntent.DECLINE:
+        return False
+    try:
+        skill = find(unit, ref)
+    except (DamagedRecord, Invalid):
+        return False
+    names = ("skill", ref, *(() if skill is None else (skill.name,)))
+    return any(
+        THIS_WORK.is_asked_for(words) or any(asks_to_write(words, name) for name in names)
+        for words in said
+    )

@@ -32,7 +32,7 @@ SKILL_CREATION: Final = """\
 ### Skill Creation (recommended after complex tasks)
 
 After 5+ tool calls ask: will this process help again?
-SHOULD create: works with other inputs; easily forgotten; a domain workflow for others.
+SHOULD create: works with other inputs; steps that are easy to forget; a domain workflow.
 SHOULD NOT: one-off; debugging; under 5 calls; user said "skip".
 skill_manage(action="create", content="---\\nname: ...")
 skill_manage(action="patch", slug="...", find="...", replace="...")

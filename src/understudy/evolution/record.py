@@ -17,7 +17,6 @@ from understudy.evolution.proposals import ProposalState
 from understudy.evolution.text_diff import PAGE_STEPS, text_diff_within
 from understudy.runs.requests import RequestState
 from understudy.skills.access import knows, owns_or_administers
-from understudy.skills.model import VersionState
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit, Units
@@ -297,7 +296,7 @@ def _skill(unit: "Unit", principal: Principal, _: str, place: EntryRef) -> _Make
     version = None if skill is None else unit.skills.version(skill.skill_id, place.number)
     if skill is None or version is None or not knows(unit, skill, principal):
         return None
-    if version.state is not VersionState.SERVED and not owns_or_administers(skill, principal):
+    if not version.is_accepted and not owns_or_administers(skill, principal):
         return None
     entry = SkillVersionEntry(
         at_ms=version.created_at_ms,

@@ -250,6 +250,7 @@ def _said(request: PersonRequest) -> str:
 
 def _draft(draft: SkillDraft) -> InboxItem:
     version = draft.version
+    agent = (f"for {version.grant_to}",) if version.grant_to else ()
     return InboxItem(
         kind=InboxKind.SKILL_DRAFT,
         id=draft.skill.skill_id,
@@ -258,7 +259,11 @@ def _draft(draft: SkillDraft) -> InboxItem:
         run_id=version.run_id,
         agent_id=draft.agent_id,
         created_at_ms=version.created_at_ms,
-        tags=("new" if draft.skill.is_draft else f"version {version.number}", *_untrusted(version)),
+        tags=(
+            "new" if draft.skill.is_draft else f"version {version.number}",
+            *agent,
+            *_untrusted(version),
+        ),
         version=version.number,
         actions=("accept", "reject"),
     )

@@ -1,10 +1,11 @@
 """Validates answers against the questions of a request."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
+from understudy.runs.requests import PersonRequest, RequestKind, RequestState
 
 DOMAIN: Final = "questions"
 MAX_FREEFORM_CHARS: Final = 16_000
@@ -114,6 +115,19 @@ def answer_text(questions: Sequence[Mapping[str, Any]], resolution: Mapping[str,
     if resolution.get("justification"):
         lines.append(f"They added: {resolution['justification']}")
     return "\n\n".join(lines)
+
+
+def answers_in(request: PersonRequest) -> Iterator[str]:
+    """Each answer to a question alone: what was written, and the labels that were chosen."""
+    if request.state is not RequestState.ANSWERED or request.kind is not RequestKind.QUESTION:
+        return
+    by_id = {str(question["id"]): question for question in request.body["questions"]}
+    for answer in (request.resolution or {}).get("answers", ()):
+        options = by_id[answer["question_id"]].get("options", ())
+        labels = {str(option["id"]): str(option["label"]) for option in options}
+        yield from (labels[chosen] for chosen in answer["selected_option_ids"])
+        if answer.get("freeform_answer"):
+            yield str(answer["freeform_answer"])
 
 
 def _chosen(question: Mapping[str, Any], answer: Mapping[str, Any]) -> str:

@@ -59,6 +59,11 @@ class AccessQuery:
     user_granted: bool
 
     @property
+    def has_own(self) -> bool:
+        """Whether the user has a version of their own skill that nobody else has."""
+        return self.skill.own_version is not None and self.skill.owner_id == self.user_id
+
+    @property
     def is_internal(self) -> bool:
         """Whether grants count; those of a private skill are remnants of an unfinished change."""
         return self.skill.visibility is Visibility.INTERNAL
@@ -68,7 +73,7 @@ class AccessQuery:
 RULES: Final[tuple[tuple[AccessReason, bool, Callable[[AccessQuery], bool]], ...]] = (
     (AccessReason.INACTIVE, False, lambda it: it.skill.status is not SkillStatus.ACTIVE),
     (AccessReason.DISABLED, False, lambda it: not it.skill.enabled),
-    (AccessReason.DRAFT, False, lambda it: it.skill.is_draft),
+    (AccessReason.DRAFT, False, lambda it: it.skill.is_draft and not it.has_own),
     (AccessReason.SYSTEM, True, lambda it: it.skill.is_system),
     (AccessReason.PUBLIC, True, lambda it: it.skill.visibility is Visibility.PUBLIC),
     (AccessReason.OWNER, True, lambda it: it.user_id != "" and it.skill.owner_id == it.user_id),
@@ -107,6 +112,8 @@ class Author:
     run_id: str | None = None
     # The codes of the untrusted sources that the run has read.
     untrusted: tuple[str, ...] = ()
+    # Whether the user of the run asked for the change in their own words.
+    has_asked: bool = False
     # Whether the change only falls back to a version that was served before; needs no second
     # person.
     falls_back: bool = False
@@ -115,6 +122,11 @@ class Author:
     def user_id(self) -> str:
         """The owner of the skills that this author creates."""
         return self.principal.user_id
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a person wants the change: their own call, or their word in the run."""
+        return self.has_asked or (self.run_id is None and not self.untrusted)
 
     @property
     def is_admin(self) -> bool:
@@ -139,20 +151,34 @@ def owns_or_administers(skill: Skill, principal: Principal) -> bool:
     return is_theirs or principal.role.includes(Role.ADMIN)
 
 
+def decides(unit: "Unit", skill: Skill, principal: Principal) -> bool:
+    """Whether a caller sees and decides versions that wait: the owner, an admin, and the owner of an
+    agent that is to get the skill."""
+    return owns_or_administers(skill, principal) or any(
+        owns_agent(unit, agent_id, principal)
+        for agent_id in unit.skills.grants_wanted(skill.skill_id)
+    )
+
+
+def owns_agent(unit: "Unit", agent_id: str, principal: Principal) -> bool:
+    """Whether a caller owns an agent."""
+    agent = unit.agents.get(agent_id)
+    return agent is not None and agent.owner_id == principal.user_id != ""
+
+
 def knows(unit: "Unit", skill: Skill, principal: Principal, *, agent_id: str | None = None) -> bool:
     """Whether a skill is visible to a caller; with `agent_id`, to a run of that agent."""
     if owns_or_administers(skill, principal):
         return True
-    if skill.is_draft:
-        return False
-    if skill.is_system or skill.visibility is Visibility.PUBLIC:
+    if not skill.is_draft and (skill.is_system or skill.visibility is Visibility.PUBLIC):
         return True
     granted = unit.skills.with_grants(
         skill.skill_id, agent_id=agent_id or "", user_id=principal.user_id
     )
-    return granted is not None and (
+    has_grant = granted is not None and (
         granted.agent_grant is not None or granted.user_grant is not None
     )
+    return (has_grant and not skill.is_draft) or decides(unit, skill, principal)
 
 
 def known_id(unit: "Unit", author: Author, ref: str) -> str:
@@ -205,6 +231,14 @@ def require_mutable(unit: "Unit", author: Author, ref: str, *, lock: bool = Fals
         raise coded_error("skills/skill_is_system", slug=skill.slug)
     if not owns_or_administers(skill, author.principal):
         raise coded_error("skills/skill_not_yours", ref=ref)
+    return skill
+
+
+def require_decidable(unit: "Unit", author: Author, ref: str, *, lock: bool = False) -> Skill:
+    """The skill about whose waiting versions an author decides."""
+    skill = require_known(unit, author, ref, lock=lock)
+    if skill.is_system or not decides(unit, skill, author.principal):
+        return require_mutable(unit, author, ref)
     return skill
 
 

@@ -21,7 +21,6 @@ from understudy.sessions.model import (
 from understudy.skills.catalogue import Catalogue, LoadedSkill
 from understudy.skills.catalogue_entry import CatalogueEntry, named
 from understudy.skills.instructions import rendered
-from understudy.skills.model import VersionState
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.usage import RecordedUse
 from understudy.tools.base import ToolError
@@ -242,7 +241,9 @@ class ActiveSkills:
             return _Checked(skill=skill, reason=LeftOut.NOT_AVAILABLE)
         if one.skill_id is not None:
             version = unit.skills.version(one.skill_id, skill.version or 0)
-            is_served = version is not None and version.state is VersionState.SERVED
+            is_served = version is not None and (
+                version.is_accepted or one.version == skill.version
+            )
             if version is None or not is_served or version.digest != skill.digest:
                 return _Checked(skill=skill, reason=LeftOut.VERSION_GONE)
             one = replace(one, version=skill.version, digest=skill.digest)

@@ -42,22 +42,25 @@ class CatalogueEntry:
     unusable: str | None = None
     # The version in the SKILL.md of a promoted skill.
     version_label: str | None = None
-    # Whether a promoted skill may repeat untrusted text and nobody has activated it yet.
+    # Whether it may repeat untrusted text that no person has looked at yet.
     derived_from_untrusted: bool = False
+    # Whether it is public in the version that an admin looked at.
+    is_vetted: bool = False
 
     @property
     def shown_version(self) -> int | str | None:
         """The version as answers show it: the number, or the label of a promoted skill."""
         return self.version_label if self.version is None else self.version
 
-    def is_foreign_to(self, user_id: str) -> bool:
+    def is_foreign_to(self, user_id: str, *, is_open: bool = False) -> bool:
         """Whether its texts are another user's: neither shipped nor reviewed nor their own.
 
-        A file in a folder changes without a record of who wrote it, so it is nobody's own.
+        A file in a folder changes without a record of who wrote it, so it is nobody's own. What an
+        admin made public is foreign only when its instructions are in the prompt, too.
         """
         is_own = self.owner_id == user_id and self.origin is not SkillOrigin.LOCAL
-        is_foreign = self.origin not in _REVIEWED and not is_own
-        return is_foreign or self.derived_from_untrusted
+        is_reviewed = self.origin in _REVIEWED or (self.is_vetted and not is_open)
+        return not (is_own or is_reviewed) or self.derived_from_untrusted
 
     @property
     def ref(self) -> str:

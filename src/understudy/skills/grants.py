@@ -1,5 +1,6 @@
 """Grants of skills, revocations, and the visibility that follows from the grants."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.agents.model import require_agent
@@ -39,7 +40,8 @@ def pinned(unit: "Unit", skill: Skill, version: int | None) -> Bundle | None:
     """The bundle of an earlier version that a grant pins; None for the current version."""
     if version is None or version <= 0 or version == skill.version:
         return None
-    return require_bundle(unit, skill.slug, require_served(unit, skill, version))
+    served = require_served(unit, skill, version, for_others=True)
+    return require_bundle(unit, skill.slug, served)
 
 
 def grant_agent(
@@ -54,11 +56,14 @@ def grant_agent(
     # While a slug is locked, no agent is deleted.
     require_agent(change.unit, agent_id)
     if pin is not None:
-        require_served(change.unit, skill, pin)
+        require_served(change.unit, skill, pin, for_others=True)
     known = agent_grant(change.unit, skill, agent_id)
     if known is not None and known.pinned_version == pin:
         return skill
     give_agent(change, skill, agent_id, pin)
+    for waiting in change.unit.skills.drafts_of(skill.skill_id):
+        if waiting.grant_to == agent_id:
+            change.unit.skills.decide(replace(waiting, grant_to=None))
     at = f" at version {pin}" if pin else ""
     return _settled(change, skill, GRANT, f"to agent {agent_id}{at}", acknowledged)
 
@@ -94,6 +99,7 @@ def forget_agent(change: SkillChange, agent_id: str) -> None:
     audit has one entry for all of them, about the agent.
     """
     change.unit.skills.lock_all()
+    change.unit.skills.forget_agent(agent_id)
     count = change.unit.skill_grants.take_all_of_agent(agent_id, at_ms=change.at_ms)
     if count:
         who, reason = change.author.principal, f"{count} skills that it was granted"
@@ -110,6 +116,11 @@ def is_shared(unit: "Unit", agent_id: str, owner_id: str) -> bool:
     """Whether an agent is not a user's own, so that what it is granted reaches other people."""
     agent = unit.agents.get(agent_id)
     return agent is None or agent.owner_id != owner_id
+
+
+def may_have(unit: "Unit", agent_id: str, user_id: str) -> bool:
+    """Whether an agent gets what a user keeps: it is theirs, or nobody else has used it."""
+    return not (is_shared(unit, agent_id, user_id) and unit.runs.has_other_users(agent_id, user_id))
 
 
 def reaches_others(unit: "Unit", skill: Skill) -> bool:

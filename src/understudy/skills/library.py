@@ -18,6 +18,7 @@ from understudy.skills.access import (
     Author,
     SkillAccess,
     access_of,
+    decides,
     find,
     is_live,
     knows,
@@ -33,7 +34,7 @@ from understudy.skills.content_guard import ContentGuard
 from understudy.skills.diff import SkillDiff, compare
 from understudy.skills.grants import check_agent_id, check_user_id
 from understudy.skills.guard_report import GuardReport, report
-from understudy.skills.lifecycle import require_served
+from understudy.skills.lifecycle import in_force_for, require_served
 from understudy.skills.local.skill import LocalSkill, fits, merged, record_of
 from understudy.skills.local.skills import LocalSkills
 from understudy.skills.managed_entries import ManagedEntries
@@ -124,7 +125,9 @@ class SkillLibrary:
             unstored = self._finder.unstored(
                 unit, self._local.known(principal.user_id).values(), user_id=principal.user_id
             )
-        return merged(rows, [skill for skill in unstored if fits(skill, narrowed)], request)
+            page = merged(rows, [skill for skill in unstored if fits(skill, narrowed)], request)
+            own = (in_force_for(unit, it, principal.user_id) for it in page.items)
+            return replace(page, items=tuple(own))
 
     def current(self, principal: Principal, ref: str) -> Skill:
         """The record of a skill, without its files."""
@@ -178,7 +181,8 @@ class SkillLibrary:
     ) -> Iterator[Skill]:
         seen_by = None if _is_admin(principal) else principal.user_id
         first = PageRequest(limit=MAX_LIMIT)
-        yield from unit.skills.page(first, narrowed=replace(narrowed, seen_by=seen_by)).items
+        found = unit.skills.page(first, narrowed=replace(narrowed, seen_by=seen_by)).items
+        yield from (in_force_for(unit, it, principal.user_id) for it in found)
         known = self._local.known(principal.user_id).values()
         unstored = self._finder.unstored(unit, known, user_id=principal.user_id)
         yield from (skill for skill in unstored if fits(skill, narrowed))
@@ -316,7 +320,7 @@ class SkillLibrary:
         with self._looking(principal, ref) as (unit, source):
             is_kept, skill = isinstance(source, StoredSource), source.skill
             if is_kept and version is None:
-                require_served(unit, skill, skill.version)
+                require_served(unit, skill, skill.version, for_others=skill.is_draft)
             bundle = source.bundle(version)
         number = skill.version if version is None else version
         facts = {"version": str(number), "digest": bundle.digest} if number else {}
@@ -354,11 +358,12 @@ class SkillLibrary:
             if isinstance(source, StoredSource):
                 granted = unit.skills.with_grants(skill.skill_id, **who)
                 if is_id(ref) or is_known_stored(unit, skill.slug, **who):
-                    return _access(granted or GrantedSkill(skill=skill), asked, about)
+                    granted = granted or GrantedSkill(skill=skill)
+                    return _access(granted, in_force_for(unit, granted.skill, asked), asked, about)
             # No stored skill with this slug is visible to them, so the slug means an unstored one.
             unstored = self._finder.unstored_named(unit, skill.slug, **who)
         if unstored:
-            return _access(GrantedSkill(skill=unstored[0]), asked, about)
+            return _access(GrantedSkill(skill=unstored[0]), unstored[0], asked, about)
         return SkillAccess(
             skill_id=skill.skill_id,
             slug=skill.slug,
@@ -392,7 +397,11 @@ class SkillLibrary:
                 user_id=principal.user_id,
                 sees_all=_is_admin(principal),
             )
-        items = tuple(_agent_skill(one, principal.user_id) for one in found.items)
+            own = [in_force_for(unit, it.skill, principal.user_id) for it in found.items]
+        items = tuple(
+            _agent_skill(replace(one, skill=skill), principal.user_id)
+            for one, skill in zip(found.items, own, strict=True)
+        )
         return Page(items=items, next_cursor=found.next_cursor)
 
     def trash(self, principal: Principal, request: PageRequest) -> Page[TrashedSkill]:
@@ -435,10 +444,12 @@ def _require_owner(skill: Skill, principal: Principal) -> None:
         raise coded_error("skills/skill_not_yours", ref=skill.slug)
 
 
-def _access(granted: GrantedSkill, user_id: str, about: Mapping[str, Any]) -> SkillAccess:
+def _access(
+    granted: GrantedSkill, seen: Skill, user_id: str, about: Mapping[str, Any]
+) -> SkillAccess:
     decision = access_of(granted, user_id)
     pinned = granted.agent_grant.pinned_version if granted.agent_grant else None
-    version = number_of(granted.skill) if pinned is None else pinned
+    version = number_of(seen) if pinned is None else pinned
     return SkillAccess(
         skill_id=granted.skill.skill_id,
         slug=granted.skill.slug,
@@ -515,7 +526,10 @@ class SkillFinder:
         if kept is None or not knows(unit, kept, principal, agent_id=agent_id):
             return None
         return StoredSource(
-            unit, kept, self._checks, shows_drafts=owns_or_administers(kept, principal)
+            unit,
+            in_force_for(unit, kept, principal.user_id),
+            self._checks,
+            shows_drafts=decides(unit, kept, principal),
         )
 
     def _is_elsewhere(self, unit: "Unit", ref: str) -> bool:

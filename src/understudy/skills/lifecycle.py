@@ -1,11 +1,14 @@
 """The state machines of a skill: visibility, status, and the state of a version."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import coded_error
 from understudy.core.machine import Machine
+from understudy.skills.bundles.manifest import described, read
 from understudy.skills.model import Skill, SkillStatus, SkillVersion, VersionState, Visibility
+from understudy.skills.runtime_settings import settings_of
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -33,12 +36,13 @@ STATUS: Final = Machine(
     domain="skills",
 )
 
-# A decision stands: a rejected text comes back only as a new version.
+# A decision stands: a rejected text comes back only as a new version. A served version is rejected
+# only while its owner alone has it.
 VERSION: Final = Machine(
     name="skill version",
     steps={
         VersionState.DRAFT: frozenset({VersionState.SERVED, VersionState.REJECTED}),
-        VersionState.SERVED: frozenset(),
+        VersionState.SERVED: frozenset({VersionState.REJECTED}),
         VersionState.REJECTED: frozenset(),
     },
     conflict_code="skill_version_decided",
@@ -69,14 +73,44 @@ def require_version(unit: "Unit", skill: Skill, number: int) -> SkillVersion:
     return version
 
 
-def require_served(unit: "Unit", skill: Skill, number: int) -> SkillVersion:
-    """A version that is served or was once; `Conflict` for one that nobody accepted."""
+def own_version(unit: "Unit", skill: Skill, user_id: str) -> SkillVersion | None:
+    """The version that is in force for this user alone; None where they have what others have."""
+    if skill.own_version is None or skill.owner_id != user_id:
+        return None
+    return unit.skills.version(skill.skill_id, skill.own_version)
+
+
+def in_force_for(unit: "Unit", skill: Skill, user_id: str) -> Skill:
+    """The skill in the version that is in force for a user."""
+    version = own_version(unit, skill, user_id)
+    bundle = None if version is None else unit.skill_bundles.get(skill.slug, version.number)
+    if version is None or bundle is None:
+        return skill
+    reading = read(bundle.manifest_text)
+    return replace(
+        skill,
+        version=version.number,
+        digest=version.digest,
+        size=version.size,
+        name=reading.manifest.name,
+        description=described(reading),
+        tags=reading.manifest.tags,
+        frontmatter=dict(reading.manifest.written),
+        context=settings_of(bundle).context,
+        is_draft=False,
+    )
+
+
+def require_served(
+    unit: "Unit", skill: Skill, number: int, *, for_others: bool = False
+) -> SkillVersion:
+    """A version that is served or was once, maybe `for_others` than its owner; else `Conflict`."""
     version = require_version(unit, skill, number)
-    if version.state is not VersionState.SERVED:
+    if version.state is not VersionState.SERVED or (for_others and version.for_owner_only):
         raise coded_error(
             "skills/skill_version_not_served",
             slug=skill.slug,
             number=number,
-            state=str(version.state),
+            state="waiting" if version.for_owner_only else str(version.state),
         )
     return version

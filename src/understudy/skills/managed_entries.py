@@ -20,7 +20,8 @@ from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.manifest import described, read
 from understudy.skills.bundles.store import BundleChecks
 from understudy.skills.catalogue_entry import CatalogueEntry
-from understudy.skills.model import GrantedSkill
+from understudy.skills.lifecycle import in_force_for, own_version
+from understudy.skills.model import GrantedSkill, Skill, Visibility
 from understudy.skills.runtime_settings import SkillContext, settings_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class ManagedEntries:
             if not decision.allowed:
                 continue
             try:
-                entries.append(self._version(unit, granted, decision.reason))
+                entries.append(self._version(unit, granted, decision.reason, user_id))
             except DatabaseUnavailable:
                 raise
             except Unavailable as problem:
@@ -87,18 +88,23 @@ class ManagedEntries:
         return _Answer(stamp, tuple(one for one in entries if one is not None), is_whole=is_whole)
 
     def _version(
-        self, unit: "Unit", granted: GrantedSkill, reason: AccessReason
+        self, unit: "Unit", granted: GrantedSkill, reason: AccessReason, user_id: str
     ) -> CatalogueEntry | None:
-        """The entry of the pinned or the current version; None when the pinned version is gone."""
-        one = _current(granted, reason)
+        """The entry of the pinned or the current version; None when that is gone."""
         number = granted.agent_grant.pinned_version if granted.agent_grant else None
-        if number is None or number == granted.skill.version:
+        own = own_version(unit, granted.skill, user_id) if number is None else None
+        skill = granted.skill if own is None else in_force_for(unit, granted.skill, user_id)
+        if skill.is_draft:
+            return None
+        one = _entry(skill, reason)
+        if own is not None:
+            return replace(one, derived_from_untrusted=own.derived_from_untrusted)
+        if number is None or number == skill.version:
             return one
         return self._pinned.instead_of(unit, one, number=number, digest=granted.pinned_digest)
 
 
-def _current(granted: GrantedSkill, reason: AccessReason) -> CatalogueEntry:
-    skill = granted.skill
+def _entry(skill: Skill, reason: AccessReason) -> CatalogueEntry:
     return CatalogueEntry(
         slug=skill.slug,
         name=skill.name,
@@ -112,6 +118,7 @@ def _current(granted: GrantedSkill, reason: AccessReason) -> CatalogueEntry:
         when_to_use=skill.when_to_use,
         context=skill.context,
         missing_deps=skill.missing_deps,
+        is_vetted=skill.visibility is Visibility.PUBLIC and skill.vetted_version == skill.version,
     )
 
 
@@ -148,6 +155,7 @@ class PinnedWords:
             description=words.description,
             when_to_use=words.when_to_use,
             context=words.context,
+            is_vetted=False,
         )
 
     def _read(self, unit: "Unit", one: CatalogueEntry, number: int, digest: str) -> _Words | None:

@@ -94,6 +94,10 @@ class Skill:
     trash_name: str | None = None
     # No version was accepted yet: nobody can use it, and only its owner and admins see it.
     is_draft: bool = False
+    # The version in force for the owner alone, until a person accepts it for others.
+    own_version: int | None = None
+    # The version that an admin made public, accepted or wrote last.
+    vetted_version: int | None = None
     # Optimistic lock: counts the changes of this record.
     revision: int = 1
 
@@ -158,6 +162,27 @@ class SkillVersion:
     signature: BundleSignature | None = None
     # When its bundle was erased; nothing brings it back.
     erased_at_ms: int | None = None
+    # Served to the owner alone, until a person accepts it for others.
+    for_owner_only: bool = False
+    # The agent whose users get the skill once the agent's owner or an admin accepts that.
+    grant_to: str | None = None
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it may be used by everybody who may use the skill."""
+        return self.state is VersionState.SERVED and not self.for_owner_only
+
+    @property
+    def waiting_for_others(self) -> bool:
+        """Whether it is in force for the owner, while others or an agent wait for a decision."""
+        return self.state is VersionState.SERVED and (
+            self.for_owner_only or self.grant_to is not None
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a person has something to decide about it."""
+        return self.state is VersionState.DRAFT or self.waiting_for_others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

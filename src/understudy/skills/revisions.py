@@ -15,22 +15,26 @@ from understudy.skills.access import Author, require_mutable, require_switchable
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.document import Value
 from understudy.skills.bundles.manifest import MAX_NAME_CHARS, read
+from understudy.skills.bundles.standard import with_fields
 from understudy.skills.bundles.store import require_bundle
 from understudy.skills.change import SkillChange, SkillTransactions
 from understudy.skills.content_guard import Acknowledged, unsafe_error
 from understudy.skills.dependencies.availability import LocalMachine, missing
 from understudy.skills.dependencies.requirements import find_requirements
 from understudy.skills.fields import WrongValue, line, text, words
-from understudy.skills.lifecycle import VISIBILITY, require_served, require_version
+from understudy.skills.lifecycle import VISIBILITY, in_force_for, require_served, require_version
 from understudy.skills.model import Skill, SkillStatus, SkillVersion, Visibility
 from understudy.skills.versions import (
+    FROM_MANIFEST,
     BundleChecker,
     CheckedBundle,
     Patch,
+    Placing,
     StoredSkill,
     StorePlan,
-    must_be_accepted,
+    newest_draft,
     patched,
+    placing,
     staged,
 )
 
@@ -110,27 +114,54 @@ class SkillRevision:
 
 
 def patching(patch: Patch) -> Editor:
-    """An editor that patches SKILL.md in the current version and leaves the other files.
-
-    A patch that becomes a draft goes on from the newest draft, so that the last one has them all.
-    """
+    """An editor that patches SKILL.md and leaves the other files."""
 
     def edit(unit: "Unit", skill: Skill, author: Author) -> VersionEdit:
-        basis = require_version(unit, skill, skill.version)
-        if must_be_accepted(unit, author, skill, basis):
-            basis = next(iter(unit.skills.drafts_of(skill.skill_id)), basis)
-        bundle = require_bundle(unit, skill.slug, basis)
-        text = bundle.manifest_text
+        has = in_force_for(unit, skill, author.user_id)
+        basis = _basis(unit, skill, has, author)
+        text = require_bundle(unit, skill.slug, basis).manifest_text
         done = patched(text, patch)
-        return VersionEdit(
-            bundle=bundle.with_manifest(done.text),
-            matches=done.matches,
-            replaced=done.replaced,
-            basis=basis,
-            slugs=frozenset({"", skill.slug, read(text).manifest.slug}),
-        )
+        rewritten = _rewritten(unit, skill, basis, done.text)
+        return replace(rewritten, matches=done.matches, replaced=done.replaced)
 
     return edit
+
+
+def saying(said: Mapping[str, Any]) -> Editor:
+    """An editor that sets fields of SKILL.md, such as its description."""
+
+    def edit(unit: "Unit", skill: Skill, author: Author) -> VersionEdit:
+        has = in_force_for(unit, skill, author.user_id)
+        basis = _basis(unit, skill, has, author)
+        text = require_bundle(unit, skill.slug, basis).manifest_text
+        reading = read(text)
+        # Records from before versions had these fields may differ from their SKILL.md.
+        known = {name: getattr(has, name) for name in _READ} if basis.number == has.version else {}
+        changed = {
+            name: value
+            for name, value in {**known, **said}.items()
+            if value != FROM_MANIFEST[name](reading)
+        }
+        return _rewritten(unit, skill, basis, with_fields(text, changed) if changed else text)
+
+    return edit
+
+
+def _basis(unit: "Unit", skill: Skill, has: Skill, author: Author) -> SkillVersion:
+    """The version to edit: the one in force for the author.
+
+    What becomes a draft goes on from the newest one that waits, so that the last has them all.
+    """
+    basis = require_version(unit, skill, has.version)
+    is_draft = placing(unit, author, skill, basis) is Placing.DRAFT
+    return (newest_draft(unit, skill) if is_draft else None) or basis
+
+
+def _rewritten(unit: "Unit", skill: Skill, basis: SkillVersion, text: str) -> VersionEdit:
+    bundle = require_bundle(unit, skill.slug, basis)
+    written = read(bundle.manifest_text).manifest.slug
+    slugs = frozenset({"", skill.slug, written})
+    return VersionEdit(bundle=bundle.with_manifest(text), basis=basis, slugs=slugs)
 
 
 def restoring(number: int) -> Editor:
@@ -161,8 +192,9 @@ class Reviser:
                 with self.units.read() as unit:
                     seen = require_mutable(unit, author, revision.ref)
                     edit = _edit(unit, revision, seen, author)
-                    if edit.bundle.digest == seen.digest and not seen.is_draft:
-                        return _counted(versions.unchanged(unit, author, seen), edit)
+                    has = in_force_for(unit, seen, author.user_id)
+                    if edit.bundle.digest == has.digest and not has.is_draft:
+                        return _counted(versions.unchanged(unit, author, has), edit)
                 kept = self._keep(author, revision, seen, edit)
                 if kept is not None:
                     return kept
@@ -175,7 +207,11 @@ class Reviser:
         content = self._checked(author, revision, seen, edit)
         with staged(self.units, content.bundle), self.maker.by(author) as change:
             skill = require_mutable(change.unit, author, revision.ref, lock=True)
-            if (skill.skill_id, skill.version) != (seen.skill_id, seen.version):
+            if (skill.skill_id, skill.version, skill.own_version) != (
+                seen.skill_id,
+                seen.version,
+                seen.own_version,
+            ):
                 return None
             how = replace(revision.how, basis=edit.basis)
             return _counted(versions.keep(change, content, skill, how), edit)
@@ -310,26 +346,31 @@ def _refuse_unsafe(values: Mapping[str, Any]) -> None:
         raise unsafe_error(found)
 
 
-def update(change: SkillChange, skill: Skill, changes: SkillFieldChanges) -> Skill:
-    """Set the given values; without a difference nothing is saved."""
-    values = checked(changes)
-    if changes.visibility is not None:
-        values["visibility"] = _visibility(change, skill, changes.visibility)
-    if all(getattr(skill, name) == value for name, value in values.items()):
+def show(change: SkillChange, skill: Skill, asked: Visibility | None) -> Skill:
+    """Set the visibility; without a difference nothing is saved.
+
+    The version that an admin makes public counts as read by them.
+    """
+    visibility = next_visibility(change.unit, change.author, skill, asked)
+    is_public = asked is Visibility.PUBLIC and change.author.is_admin
+    vetted = skill.version if is_public else skill.vetted_version
+    if (visibility, vetted) == (skill.visibility, skill.vetted_version):
         return skill
-    change.require_name(skill.slug, values.get("name", skill.name), skill)
-    changed = change.save(skill, **values)
-    change.record("skills.update", changed, ", ".join(values))
+    changed = change.save(skill, visibility=visibility, vetted_version=vetted)
+    change.record("skills.update", changed, "visibility")
     return changed
 
 
-def _visibility(change: SkillChange, skill: Skill, asked: Visibility) -> Visibility:
+def next_visibility(
+    unit: "Unit", author: Author, skill: Skill, asked: Visibility | None
+) -> Visibility:
+    """The visibility that a skill gets; raises where that is impossible or not for the author."""
     is_public = skill.visibility is Visibility.PUBLIC
-    if asked is skill.visibility:
-        return asked
-    if is_public is not (asked is Visibility.PUBLIC) and not change.author.is_admin:
+    if asked is None or asked is skill.visibility:
+        return skill.visibility
+    if is_public is not (asked is Visibility.PUBLIC) and not author.is_admin:
         raise coded_error("skills/skill_visibility_needs_admin")
-    granted = change.unit.skill_grants.counts(skill.skill_id).any
+    granted = unit.skill_grants.counts(skill.skill_id).any
     found = _ASKED[is_public, asked, granted]
     if not isinstance(found, Visibility):
         raise found()

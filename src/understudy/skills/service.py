@@ -15,12 +15,13 @@ from understudy.skills.bundles.store import require_bundle
 from understudy.skills.change import SkillChange, SkillTransactions
 from understudy.skills.content_guard import Acknowledged, ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine
-from understudy.skills.lifecycle import STATUS, after_grants, require_version
+from understudy.skills.lifecycle import STATUS, after_grants, in_force_for, require_version
 from understudy.skills.model import (
     BundleSignature,
     Skill,
     SkillOrigin,
     SkillStatus,
+    SkillVersion,
     TrashedSkill,
     is_id,
 )
@@ -155,7 +156,7 @@ class SkillService:
                 content = replace(content, slug=other_slug(content.manifest.name, author.user_id))
                 before = self._place(change, content.slug)
             access.require_free(change.unit, before, author, content.slug)
-            how = StorePlan(action=action, grant_to=_own_agent(change), signature=signature)
+            how = StorePlan(action=action, grant_to=author.agent_id, signature=signature)
             return versions.keep(change, content, before, how)
 
     def upload(
@@ -241,31 +242,48 @@ class SkillService:
         reason: str = "",
         acknowledged: Sequence[Acknowledged] = (),
     ) -> Skill:
-        """Serve a draft as the current version; the guard scans it with the rules of today."""
+        """Serve a version that waits to all; the guard scans it with the rules of today."""
         with self._units.read() as unit:
-            skill = access.require_mutable(unit, author, ref)
+            skill = access.require_decidable(unit, author, ref)
             bundle = require_bundle(unit, skill.slug, require_version(unit, skill, number))
         content = self._checker.check(
             bundle, author, slug=skill.slug, acknowledged=acknowledged, pointer="/version"
         )
         with self._maker.by(author) as change:
-            skill = _mutable(change, ref)
-            version = require_version(change.unit, skill, number)
+            skill, version = _decidable(change, ref, number)
             return drafts.accept(change, content, skill, version, reason)
 
     @reject_unstored
     def reject(self, author: Author, ref: str, number: int, *, reason: str = "") -> Skill:
-        """Decide that a draft is never served."""
+        """Decide that a version that waits is never served."""
         with self._maker.by(author) as change:
-            skill = _mutable(change, ref)
-            version = require_version(change.unit, skill, number)
+            skill, version = _decidable(change, ref, number)
             return drafts.reject(change, skill, version, reason)
 
     @reject_unstored
     def update(self, author: Author, ref: str, changes: SkillFieldChanges) -> Skill:
-        """Set name, description, tags or visibility."""
-        with self._guard.rejections.counting(), self._maker.by(author) as change:
-            return revisions.update(change, _mutable(change, ref), changes)
+        """`set_fields`, answered with the skill alone."""
+        return self.set_fields(author, ref, changes).skill
+
+    @reject_unstored
+    def set_fields(self, author: Author, ref: str, changes: SkillFieldChanges) -> StoredSkill:
+        """Set name, description or tags in a new version, or the visibility."""
+        with self._guard.rejections.counting(), self._units.read() as unit:
+            skill = access.require_mutable(unit, author, ref)
+            said = revisions.checked(changes)
+            # Checked first, so that nothing is stored if one of the two is refused.
+            revisions.next_visibility(unit, author, skill, changes.visibility)
+        revision = SkillRevision(
+            ref=ref,
+            edit=revisions.saying(said),
+            how=StorePlan(action="skills.update", note=", ".join(said)),
+            pointer="",
+        )
+        kept = self._reviser.revise(author, revision) if said else None
+        with self._maker.by(author) as change:
+            skill = revisions.show(change, _mutable(change, ref), changes.visibility)
+            kept = kept or versions.unchanged(change.unit, author, skill)
+            return replace(kept, skill=in_force_for(change.unit, skill, author.user_id))
 
     @reject_unstored
     def toggle(self, author: Author, ref: str, *, enabled: bool) -> Skill:
@@ -340,16 +358,14 @@ class SkillService:
         grants.forget_agent(change, agent_id)
 
 
-def _own_agent(change: SkillChange) -> str | None:
-    """The agent of the author's run, if it is the author's; a shared one is granted by a person."""
-    agent_id, user_id = change.author.agent_id, change.author.user_id
-    if agent_id is None or grants.is_shared(change.unit, agent_id, user_id):
-        return None
-    return agent_id
-
-
 def _mutable(change: SkillChange, ref: str) -> Skill:
     return access.require_mutable(change.unit, change.author, ref, lock=True)
+
+
+def _decidable(change: SkillChange, ref: str, number: int) -> tuple[Skill, SkillVersion]:
+    skill = access.require_decidable(change.unit, change.author, ref, lock=True)
+    version = require_version(change.unit, skill, number)
+    return skill, drafts.require_own_decision(change, skill, version)
 
 
 def delete(change: SkillChange, skill: Skill) -> TrashedSkill:

@@ -14,7 +14,7 @@ from understudy.skills.catalogue_entry import CatalogueEntry
 from understudy.skills.lifecycle import require_version
 from understudy.skills.local.skill import record_of
 from understudy.skills.local.skills import OpenedSkill
-from understudy.skills.model import Skill, SkillVersion, VersionState
+from understudy.skills.model import Skill, SkillVersion
 
 if TYPE_CHECKING:
     from understudy.skills.catalogue import LoadedSkill
@@ -35,7 +35,7 @@ class StoredSource:
         """One of its versions, or `NotFound`."""
         asked = self.skill.version if number is None else number
         version = require_version(self.unit, self.skill, asked)
-        if version.state is not VersionState.SERVED and not self.shows_drafts:
+        if not version.is_accepted and not self.shows_drafts:
             raise coded_error("skills/skill_version_not_found", slug=self.skill.slug, number=asked)
         return version
 

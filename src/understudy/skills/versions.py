@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.dataclass import dataclass
@@ -27,7 +28,7 @@ from understudy.skills.change import SkillChange
 from understudy.skills.content_guard import Acknowledged, ContentGuard
 from understudy.skills.dependencies.availability import LocalMachine, missing, next_steps
 from understudy.skills.dependencies.requirements import find_requirements
-from understudy.skills.lifecycle import after_grants, require_version
+from understudy.skills.lifecycle import after_grants, in_force_for, require_version
 from understudy.skills.model import (
     BundleSignature,
     Skill,
@@ -194,6 +195,11 @@ class StoredSkill:
         return self.version.state is VersionState.DRAFT
 
     @property
+    def draft_version(self) -> int | None:
+        """The number of the version, if it waits for a person and nobody has it."""
+        return self.version.number if self.is_draft else None
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """The dependencies that this machine lacks; the skill can be used nevertheless."""
         return self.skill.missing_deps
@@ -211,7 +217,9 @@ class StorePlan:
     """How a bundle is stored."""
 
     action: str
-    # The agent that gets a grant.
+    # What the audit says beside the skill.
+    note: str = ""
+    # The agent that gets a grant; where others use it, once a person gives it.
     grant_to: str | None = None
     restored_from: int | None = None
     # The version that the content is based on, whose taint mark it inherits.
@@ -223,80 +231,129 @@ class StorePlan:
 def keep(
     change: SkillChange, content: CheckedBundle, before: Skill | None, how: StorePlan
 ) -> StoredSkill:
-    """Store a version: the current one, or a draft where a person has to accept it first.
+    """Store a version: the current one, that of its owner, or a draft; as `placing` says.
 
     `before` is the row of its slug, if there is one.
     """
-    if must_be_accepted(change.unit, change.author, before, how.basis):
-        return _keep_draft(change, content, before, how)
-    if how.grant_to is not None and not grants.is_agent(change.unit, how.grant_to):
-        # The agent was deleted meanwhile; a new agent with its id must not get the grant.
-        how = replace(how, grant_to=None)
-    if before is not None and is_live(before):
-        before, how = _granted(change, before, how)
-    if before is not None and is_current(change.unit, before, content.bundle):
-        return unchanged(change.unit, change.author, before)
-    number = next_number(change.unit, content.slug)
+    unit, live = change.unit, before if before is not None and is_live(before) else None
+    place = placing(unit, change.author, live, how.basis)
+    given, wanted = _granting(unit, change.author, live, how, place)
+    how = replace(how, grant_to=given)
+    if given is not None and live is not None:
+        before = live = grants.grant_agent(change, live, given, None)
+    same = _kept_already(change, live, content.bundle, place)
+    if same is not None:
+        if wanted is not None:
+            unit.skills.decide(replace(same.version, grant_to=wanted))
+        return same
+    number = next_number(unit, content.slug)
     skill = next_row(change, content, before, number, how)
-    change.require_name(skill.slug, skill.name, before if before and is_live(before) else None)
-    version = _version(change, skill, how)
-    put(change.unit, skill, version, content.bundle, before)
-    if how.grant_to is not None:
-        grants.give_agent(change, skill, how.grant_to)
-    change.record(how.action, skill, str(how.signature or ""), content.acknowledged)
+    version = replace(_version(change, skill, how, place), grant_to=wanted)
+    stored = _stored(change, content, before, skill, version)
+    if given is not None and live is None:
+        grants.give_agent(change, stored, given)
+    note = "as a draft" if place is Placing.DRAFT else how.note or str(how.signature or "")
+    change.record(how.action, skill, note, content.acknowledged)
     return StoredSkill(
-        skill=skill,
+        skill=in_force_for(unit, stored, change.author.user_id),
         version=version,
-        granted=grants.is_caller_granted(change.unit, change.author, skill),
+        granted=grants.is_caller_granted(unit, change.author, stored),
     )
 
 
-def must_be_accepted(
-    unit: "Unit", author: Author, before: Skill | None, basis: SkillVersion | None
-) -> bool:
-    """Whether a version is stored as a draft: tainted, based on a draft, or by a run for others.
+class Placing(StrEnum):
+    """Whose version becomes the one that is stored."""
 
-    With the two-person rule also what a run makes for its own user, and what a person makes for
-    others.
+    FOR_ALL = "for_all"
+    FOR_OWNER = "for_owner"  # until a person accepts it for others
+    DRAFT = "draft"
+
+
+def placing(
+    unit: "Unit", author: Author, before: Skill | None, basis: SkillVersion | None
+) -> Placing:
+    """Whose version is stored. What is tainted, what comes of a version that waits, and what a run
+    makes for others has to be accepted; until then the owner has it who asked for it.
+
+    With the two-person rule nobody has what a run makes, or what a person makes for others.
     """
-    if author.untrusted or (basis is not None and basis.state is not VersionState.SERVED):
-        return True
     is_by_run = author.run_id is not None
     is_for_two = not author.falls_back and _needs_two(unit)
-    if is_by_run and is_for_two:
-        return True
-    if before is None or not is_live(before) or not (is_by_run or is_for_two):
-        return False
-    return grants.reaches_others(unit, before)
+    reaches = (
+        (is_by_run or is_for_two) and before is not None and grants.reaches_others(unit, before)
+    )
+    if is_for_two and (is_by_run or reaches):
+        return Placing.DRAFT
+    if not (reaches or author.untrusted or (basis is not None and not basis.is_accepted)):
+        return Placing.FOR_ALL
+    is_read = basis is None or basis.state is VersionState.SERVED
+    is_own = before is None or before.owner_id == author.user_id
+    return Placing.FOR_OWNER if author.is_asked and is_read and is_own else Placing.DRAFT
 
 
 def _needs_two(unit: "Unit") -> bool:
     return TwoApprovers.SKILL_ACTIVATION in required(current_revision(unit).document)
 
 
-def _keep_draft(
-    change: SkillChange, content: CheckedBundle, before: Skill | None, how: StorePlan
-) -> StoredSkill:
-    """Store a version that is not served; a new skill is a draft as a whole."""
-    unit, bundle = change.unit, content.bundle
-    live = before if before is not None and is_live(before) else None
-    if live is not None and is_current(unit, live, bundle):
-        return unchanged(unit, change.author, live)
-    waiting = () if live is None else unit.skills.drafts_of(live.skill_id)
-    if live is not None and waiting and waiting[0].digest == bundle.digest:
-        return StoredSkill(skill=live, version=waiting[0], unchanged=True)
-    number = next_number(unit, content.slug)
-    fresh = next_row(change, content, before, number, replace(how, grant_to=None))
-    version = _version(change, fresh, how, VersionState.DRAFT)
+def _granting(
+    unit: "Unit", author: Author, live: Skill | None, how: StorePlan, place: Placing
+) -> tuple[str | None, str | None]:
+    """The agent that gets a grant now, and the one whose grant waits for a person."""
+    agent_id, is_draft = how.grant_to, place is Placing.DRAFT
+    wanted = None if how.basis is None or is_draft else how.basis.grant_to
+    if agent_id is None or not grants.is_agent(unit, agent_id):
+        # An agent that was deleted meanwhile: a new agent with its id must not get the grant.
+        return None, wanted
+    if live is not None and grants.agent_grant(unit, live, agent_id) is not None:
+        # It stays as it is, as somebody may have pinned it.
+        return None, wanted
+    if is_draft or not grants.may_have(unit, agent_id, author.user_id):
+        is_everybodys = live is not None and live.visibility is Visibility.PUBLIC
+        return None, wanted if is_everybodys else agent_id
+    return agent_id, wanted
+
+
+def _kept_already(
+    change: SkillChange, live: Skill | None, bundle: Bundle, place: Placing
+) -> StoredSkill | None:
+    """The version that has this content already; None without one."""
     if live is None:
-        fresh = replace(fresh, is_draft=True)
-        change.require_name(fresh.slug, fresh.name)
-        put(unit, fresh, version, bundle, before)
-    else:
-        unit.skill_bundles.put(live.slug, number, bundle)
-        unit.skills.add_version(version)
-    change.record(how.action, fresh, "as a draft", content.acknowledged)
-    return StoredSkill(skill=live or fresh, version=version)
+        return None
+    has = (
+        live if place is Placing.FOR_ALL else in_force_for(change.unit, live, change.author.user_id)
+    )
+    if is_current(change.unit, has, bundle):
+        return unchanged(change.unit, change.author, has)
+    draft = newest_draft(change.unit, live) if place is Placing.DRAFT else None
+    if draft is None or draft.digest != bundle.digest:
+        return None
+    return StoredSkill(skill=live, version=draft, unchanged=True)
+
+
+def newest_draft(unit: "Unit", skill: Skill) -> SkillVersion | None:
+    """The newest version that nobody has accepted for others."""
+    waiting = unit.skills.drafts_of(skill.skill_id)
+    return next((it for it in waiting if not it.is_accepted), None)
+
+
+def _stored(
+    change: SkillChange,
+    content: CheckedBundle,
+    before: Skill | None,
+    skill: Skill,
+    version: SkillVersion,
+) -> Skill:
+    """Store a version and its row; a version that is not for all changes a live row little."""
+    unit, live = change.unit, before if before is not None and is_live(before) else None
+    own = version.number if version.for_owner_only else None
+    if version.is_accepted or live is None:
+        change.require_name(skill.slug, skill.name, live)
+        skill = replace(skill, is_draft=not version.is_accepted, own_version=own)
+        put(unit, skill, version, content.bundle, before)
+        return skill
+    unit.skill_bundles.put(live.slug, version.number, content.bundle)
+    unit.skills.add_version(version)
+    return live if own is None else change.save(live, own_version=own)
 
 
 def unchanged(unit: "Unit", author: Author, skill: Skill) -> StoredSkill:
@@ -327,17 +384,6 @@ def put(
         unit.skills.update(skill, expected_revision=before.revision)
 
 
-def _granted(change: SkillChange, skill: Skill, how: StorePlan) -> tuple[Skill, StorePlan]:
-    """A live skill with a grant to the agent of the plan, and the plan without the grant.
-
-    An existing grant stays as it is, as somebody may have pinned it.
-    """
-    agent_id = how.grant_to
-    if agent_id is not None and grants.agent_grant(change.unit, skill, agent_id) is None:
-        skill = grants.grant_agent(change, skill, agent_id, None)
-    return skill, replace(how, grant_to=None)
-
-
 def next_row(
     change: SkillChange, content: CheckedBundle, before: Skill | None, number: int, how: StorePlan
 ) -> Skill:
@@ -354,6 +400,7 @@ def next_row(
         digest=content.bundle.digest,
         size=content.bundle.size,
         visibility=after_grants(Visibility.PRIVATE, granted=how.grant_to is not None),
+        vetted_version=number if change.author.is_admin and change.author.run_id is None else None,
         frontmatter=dict(content.manifest.written),
         missing_deps=content.missing,
         context=settings_of(content.bundle).context,
@@ -381,6 +428,8 @@ def _next(unit: "Unit", fresh: Skill, before: Skill, after: ManifestReading) -> 
         missing_deps=fresh.missing_deps,
         context=fresh.context,
         is_draft=False,
+        own_version=None,
+        vetted_version=fresh.vetted_version,
         updated_at_ms=fresh.updated_at_ms,
         revision=before.revision + 1,
     )
@@ -397,9 +446,7 @@ def _said(unit: "Unit", before: Skill, after: ManifestReading) -> dict[str, Any]
     }
 
 
-def _version(
-    change: SkillChange, skill: Skill, how: StorePlan, state: VersionState = VersionState.SERVED
-) -> SkillVersion:
+def _version(change: SkillChange, skill: Skill, how: StorePlan, place: Placing) -> SkillVersion:
     carried = () if how.basis is None else how.basis.untrusted_path
     is_marked = how.basis is not None and how.basis.derived_from_untrusted
     return SkillVersion(
@@ -411,7 +458,8 @@ def _version(
         created_at_ms=change.at_ms,
         run_id=change.author.run_id,
         restored_from=how.restored_from,
-        state=state,
+        state=VersionState.DRAFT if place is Placing.DRAFT else VersionState.SERVED,
+        for_owner_only=place is Placing.FOR_OWNER,
         signature=how.signature,
         derived_from_untrusted=is_marked or bool(change.author.untrusted),
         untrusted_path=tuple(dict.fromkeys((*carried, *change.author.untrusted))),

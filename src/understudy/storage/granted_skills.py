@@ -88,8 +88,14 @@ BY_NAME: Final = (skills.c.sort_name, skills.c.slug)
 _USABLE: Final = sa.and_(
     skills.c.status == str(SkillStatus.ACTIVE), skills.c.enabled, ~skills.c.is_draft
 )
+# Of what nobody has accepted yet, the owner may have a version.
+_USABLE_TO_USER: Final = sa.and_(
+    skills.c.status == str(SkillStatus.ACTIVE),
+    skills.c.enabled,
+    sa.or_(~skills.c.is_draft, skills.c.owner_id == sa.bindparam("user")),
+)
 MAYBE_OPEN: Final = (
-    _with_grants().where(skills.c.skill_id.in_(_maybe_open()), _USABLE).order_by(*BY_NAME)
+    _with_grants().where(skills.c.skill_id.in_(_maybe_open()), _USABLE_TO_USER).order_by(*BY_NAME)
 )
 # A stamp of the rows: a changed skill has another revision; of a grant only the pin changes.
 _STAMP: Final = (
@@ -130,7 +136,7 @@ def of_agent(*, sees_all: bool) -> sa.Select[Any]:
         skills.c.owner_id != "",
         skills.c.origin != str(SkillOrigin.SYSTEM),
     )
-    is_shown = sa.or_(_USABLE, is_granted if sees_all else sa.and_(is_granted, is_own))
+    is_shown = sa.or_(_USABLE_TO_USER, is_granted if sees_all else sa.and_(is_granted, is_own))
     query = _with_grants().add_columns(skills.c.sort_name)
     return query.where(skills.c.skill_id.in_(_maybe_open()), is_shown)
 

@@ -258,6 +258,11 @@ class RunStore:
 
         return self._cached(("run counts", session_id, agent_id), (runs,), load)
 
+    def has_other_users(self, agent_id: str, user_id: str) -> bool:
+        """Whether an agent has worked for anybody but this user."""
+        others = sa.exists().where(runs.c.agent_id == agent_id, runs.c.user_id != user_id)
+        return bool(self._connection.execute(sa.select(others)).scalar())
+
     def follows_tainted(self, run: Run) -> bool:
         """Whether an earlier run of the session has read untrusted text, which this one may repeat."""
         values = {"session": run.session_id, "accepted": run.accepted_offset}

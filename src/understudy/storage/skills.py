@@ -55,12 +55,14 @@ from understudy.storage.rows import (
     to_row,
 )
 from understudy.storage.schema import (
+    agents,
     runs,
     skill_trash,
     skill_user_grants,
     skill_versions,
     skills,
 )
+from understudy.storage.schema.skills import OPEN_VERSION
 
 
 class SkillStore:
@@ -212,9 +214,12 @@ class SkillStore:
         row = self._connection.execute(_VERSION, {"skill": skill_id, "number": number}).first()
         return None if row is None else _read_version(row)
 
-    def version_at(self, skill_id: str, at_ms: int) -> SkillVersion | None:
-        """The version that was served at a time; None when there was none yet."""
-        row = self._connection.execute(_VERSION_AT, {"skill": skill_id, "at": at_ms}).first()
+    def version_at(
+        self, skill_id: str, at_ms: int, *, for_owner: bool = False
+    ) -> SkillVersion | None:
+        """The version that was served to all, or to its owner, at a time; None without one."""
+        query = _VERSION_AT if for_owner else _VERSION_AT.where(*_ACCEPTED)
+        row = self._connection.execute(query, {"skill": skill_id, "at": at_ms}).first()
         return None if row is None else _read_version(row)
 
     def versions(
@@ -223,7 +228,7 @@ class SkillStore:
         """The versions of a skill, newest first, without those of an earlier skill of its slug."""
         query = _VERSIONS.where(skill_versions.c.skill_id == skill_id)
         if only_served:
-            query = query.where(skill_versions.c.state == str(VersionState.SERVED))
+            query = query.where(*_ACCEPTED)
         by = (skill_versions.c.number,)
         return select_page(
             self._connection, query, request, by=by, read=_read_version, descending=True
@@ -242,12 +247,13 @@ class SkillStore:
         )
 
     def drafts_of(self, skill_id: str) -> tuple[SkillVersion, ...]:
-        """The drafts of a skill that wait for a person, newest first."""
+        """The versions of a skill that wait for a person, newest first."""
         rows = self._connection.execute(_DRAFTS_OF, {"skill": skill_id})
         return tuple(map(_read_version, rows))
 
     def drafts(self, request: PageRequest, *, owner_id: str | None = None) -> Page[SkillDraft]:
-        """The newest draft of each skill of all owners or of one, newest first."""
+        """The newest version of each skill that waits for anybody, or for one person, newest first:
+        as the owner of the skill, or of the agent that is to get it."""
         query = _drafts(of_one_owner=owner_id is not None).params(owner=owner_id)
         by = (skill_versions.c.created_at_ms, skill_versions.c.skill_id)
         return select_page(
@@ -255,7 +261,7 @@ class SkillStore:
         )
 
     def draft_count(self, *, owner_id: str | None = None) -> int:
-        """How many skills have a draft that waits for a person."""
+        """How many skills have a version that waits for anybody, or for one person."""
         counted = _draft_count(of_one_owner=owner_id is not None)
         return int(self._connection.execute(counted, {"owner": owner_id}).scalar_one())
 
@@ -268,6 +274,18 @@ class SkillStore:
             version=_read_version(row),
             agent_id=row.agent_id,
             session_id=row.session_id,
+        )
+
+    def grants_wanted(self, skill_id: str) -> tuple[str, ...]:
+        """The agents whose owners are to decide whether they get a skill."""
+        return tuple(it.grant_to for it in self.drafts_of(skill_id) if it.grant_to is not None)
+
+    def forget_agent(self, agent_id: str) -> None:
+        """Forget that a deleted agent was to get skills."""
+        self._connection.execute(
+            sa.update(skill_versions)
+            .where(skill_versions.c.grant_to == agent_id)
+            .values(grant_to=None)
         )
 
     def last_number(self, slug: str) -> int:
@@ -391,6 +409,10 @@ _VERSION: Final = _VERSIONS.where(
     skill_versions.c.skill_id == sa.bindparam("skill"),
     skill_versions.c.number == sa.bindparam("number"),
 )
+_ACCEPTED: Final = (
+    skill_versions.c.state == str(VersionState.SERVED),
+    ~skill_versions.c.for_owner_only,
+)
 # When a version became the current one.
 _SERVED_AT: Final = sa.func.coalesce(skill_versions.c.decided_at_ms, skill_versions.c.created_at_ms)
 _VERSION_AT: Final = (
@@ -403,29 +425,43 @@ _VERSION_AT: Final = (
     .limit(1)
 )
 # The columns of a version that a decision changes.
-_DECIDED: Final = ("state", "derived_from_untrusted", "decided_by", "decided_at_ms")
-_IS_DRAFT: Final = skill_versions.c.state == sa.literal_column("'draft'")
+_DECIDED: Final = (
+    "state",
+    "derived_from_untrusted",
+    "decided_by",
+    "decided_at_ms",
+    "for_owner_only",
+    "grant_to",
+)
+_IS_OPEN: Final = sa.text(f"({OPEN_VERSION.format('skill_versions.')})")
 _DRAFTS_OF: Final = _VERSIONS.where(
-    skill_versions.c.skill_id == sa.bindparam("skill"), _IS_DRAFT
+    skill_versions.c.skill_id == sa.bindparam("skill"), _IS_OPEN
 ).order_by(skill_versions.c.number.desc())
 
 
 @cache
 def _drafts(*, of_one_owner: bool) -> sa.Select[Any]:
-    """The newest draft of each skill that is not deleted, with the session of its run."""
-    later = skill_versions.alias()
+    """The newest open version of each skill that is not deleted, with the session of its run; and
+    the newest that is to be granted to an agent."""
+    later = skill_versions.alias("later")
     newer = sa.exists().where(
         later.c.skill_id == skill_versions.c.skill_id,
         later.c.number > skill_versions.c.number,
-        later.c.state == sa.literal_column("'draft'"),
+        sa.text(f"({OPEN_VERSION.format('later.')})"),
+        sa.or_(skill_versions.c.grant_to.is_(None), later.c.grant_to.is_not(None)),
     )
     query = (
         sa.select(skill_versions, runs.c.session_id)
         .join(skills, skills.c.skill_id == skill_versions.c.skill_id)
         .outerjoin(runs, runs.c.run_id == skill_versions.c.run_id)
-        .where(_IS_DRAFT, IS_OF_THIS_LIFE, ~newer, skills.c.status != str(SkillStatus.DELETED))
+        .where(_IS_OPEN, IS_OF_THIS_LIFE, ~newer, skills.c.status != str(SkillStatus.DELETED))
     )
-    return query.where(skills.c.owner_id == sa.bindparam("owner")) if of_one_owner else query
+    owner: sa.BindParameter[str] = sa.bindparam("owner")
+    own_text = sa.and_(skills.c.owner_id == owner, sa.not_(sa.and_(*_ACCEPTED)))
+    own_agent = skill_versions.c.grant_to.in_(
+        sa.select(agents.c.agent_id).where(agents.c.owner_id == owner)
+    )
+    return query.where(sa.or_(own_text, own_agent)) if of_one_owner else query
 
 
 @cache

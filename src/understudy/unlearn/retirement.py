@@ -13,7 +13,7 @@ from understudy.learnings.candidates import CandidateService
 from understudy.learnings.service import LearningService
 from understudy.rollout.service import RolloutService
 from understudy.skills.access import Author, is_live
-from understudy.skills.model import Skill, VersionState
+from understudy.skills.model import Skill
 from understudy.skills.service import SkillService
 from understudy.unlearn.model import AT, BlastRadius, Resource, Unlearn
 
@@ -51,6 +51,8 @@ class Retirer:
                 continue
         with self.units.write() as unit:
             unit.unlearns.unpin(radius)
+        for skill, number in self._own_versions(radius):
+            self.skills.reject(Author(principal=principal), skill.slug, number, reason=reason)
         for skill, good in self._skills(radius):
             self._fall_back(Author(principal=principal, falls_back=True), skill, good)
         self._clean_files(principal, unlearn, radius)
@@ -66,11 +68,7 @@ class Retirer:
 
     def _skills(self, radius: BlastRadius) -> Iterator[tuple[Skill, int | None]]:
         """Skills whose current version is affected, with the newest version that is not."""
-        bad: dict[str, set[int]] = {}
-        for id_ in radius.ids(Resource.SKILL_VERSION):
-            skill_id, _, number = id_.rpartition(AT)
-            bad.setdefault(skill_id, set()).add(int(number))
-        for skill_id, numbers in bad.items():
+        for skill_id, numbers in _affected(radius).items():
             with self.units.read() as unit:
                 skill = unit.skills.get(skill_id)
                 if skill is None or not is_live(skill) or skill.version not in numbers:
@@ -80,11 +78,19 @@ class Retirer:
                 it.number
                 for it in versions
                 if it.number not in numbers
-                and it.state is VersionState.SERVED
+                and it.is_accepted
                 and it.erased_at_ms is None
                 and it.trash_name is None
             ]
             yield skill, max(good, default=None)
+
+    def _own_versions(self, radius: BlastRadius) -> Iterator[tuple[Skill, int]]:
+        """Skills whose owner alone has an affected version."""
+        for skill_id, numbers in _affected(radius).items():
+            with self.units.read() as unit:
+                skill = unit.skills.get(skill_id)
+            if skill is not None and is_live(skill) and skill.own_version in numbers:
+                yield skill, skill.own_version
 
     def _fall_back(self, author: Author, skill: Skill, good: int | None) -> None:
         """Restore the newest unaffected version; delete a skill that has none."""
@@ -154,3 +160,12 @@ def _owner(owner: str) -> tuple[str, str | None, str]:
     """Agent, user and name in a context file's id without its version."""
     agent_id, *user, name = owner.split("/")
     return agent_id, user[0] if user else None, name
+
+
+def _affected(radius: BlastRadius) -> dict[str, set[int]]:
+    """The numbers of the affected versions, by the id of their skill."""
+    found: dict[str, set[int]] = {}
+    for id_ in radius.ids(Resource.SKILL_VERSION):
+        skill_id, _, number = id_.rpartition(AT)
+        found.setdefault(skill_id, set()).add(int(number))
+    return found

@@ -79,6 +79,8 @@ class SkillChanged(SkillView):
     """A skill after a change; `ok` is text, as the protocol of skills has always had it."""
 
     ok: Literal["true"] = "true"
+    # The number of a new version that waits for a person.
+    draft_version: Omitted[int] = None
 
 
 class SkillToggled(SkillView):
@@ -104,7 +106,7 @@ class SkillKept(SkillView):
             caller,
             stored.skill,
             unchanged=stored.unchanged,
-            draft_version=stored.version.number if stored.is_draft else None,
+            draft_version=stored.draft_version,
             deps_warning=stored.deps_warning,
             signature=stored.signature,
             **more,
@@ -188,6 +190,10 @@ class SkillVersionView(View):
     run_id: Omitted[str] = None
     restored_from: Omitted[int] = None
     state: VersionState
+    # Whether its owner has it while others, or an agent, wait for a person's decision.
+    waiting_for_others: bool = False
+    # The agent whose users get the skill when its owner or an admin accepts the version.
+    grant_to: Omitted[str] = None
     # Whether its text may repeat untrusted text, and the codes of the sources.
     derived_from_untrusted: bool
     untrusted_path: Annotated[tuple[str, ...], OMIT_EMPTY] = ()

@@ -43,7 +43,7 @@ def test_what_may_change_of_oneself_and_what_may_not_is_said(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        *("5+ tool calls", "SHOULD create", "other inputs", "forgotten", "domain workflow"),
+        *("5+ tool calls", "SHOULD create", "other inputs", "easy to forget", "domain workflow"),
         *("one-off", "debugging", "under 5 calls", "SHOULD NOT", 'user said "skip"'),
         *('action="create", content=', 'action="patch", slug=', 'find="', 'replace="'),
         *('action="delete", slug=', "own skills", "Quality over quantity", "consent"),

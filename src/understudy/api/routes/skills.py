@@ -274,10 +274,11 @@ def _makes_public(body: Any) -> bool:
 def update(
     skill_id: SkillRef, body: UpdateSkill, services: Services, caller: Caller
 ) -> SkillChanged:
-    """Change name, description, tags or visibility; only an admin makes a skill public."""
+    """Change name, description or tags, as a new version, or the visibility; only an admin makes a
+    skill public."""
     changes = record_of(SkillFieldChanges, body)
-    skill = services.skills.service.update(Author(principal=caller), skill_id, changes)
-    return SkillChanged.seen_by(caller, skill)
+    kept = services.skills.service.set_fields(Author(principal=caller), skill_id, changes)
+    return SkillChanged.seen_by(caller, kept.skill, draft_version=kept.draft_version)
 
 
 @router.delete(ONE, operation_id="skills.delete")

@@ -164,7 +164,7 @@ async def _proposal(visit: Visit, chosen: Mapping[str, Any]) -> Found:
 
 
 async def _draft(visit: Visit, chosen: Mapping[str, Any]) -> Found:
-    """A draft beside the current version; the whole SKILL.md if there is none."""
+    """A version beside the one that all have; the whole SKILL.md if there is none."""
     ids = {"skill_id": chosen["id"]}
     skill = await visit.call("skills.get", **ids)
     listed = await visit.call("skills.versions", **ids, limit=200)
@@ -174,10 +174,13 @@ async def _draft(visit: Visit, chosen: Mapping[str, Any]) -> Found:
         raise OperationRefused(NOT_FOUND, {"title": "Not found", "status": NOT_FOUND})
     number = found[0]["version"]
     text = difference = None
-    if skill["is_draft"]:
+    accepted = [it for it in listed["items"] if it["state"] == "served"]
+    accepted = [it["version"] for it in accepted if not it["waiting_for_others"]]
+    base = listed["current"] if listed["current"] in accepted else next(iter(accepted), None)
+    if base is None:
         text = await visit.call("skills.file", **ids, path=MANIFEST, version=number)
     else:
-        served = {"from": listed["current"], "to": number}
+        served = {"from": base, "to": number}
         difference = await visit.call("skills.diff", **served, **ids)
     report = await visit.call("skills.guard_report", **ids, version=number)
     return {

@@ -1,15 +1,25 @@
 """Export in the format of the Agent Skills standard: six keys, our fields under `metadata`."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from understudy.core.dataclass import dataclass
-from understudy.core.text import ELLIPSIS
+from understudy.core.text import BYTE_ORDER_MARK, ELLIPSIS
 from understudy.skills.bundles.bundle import Bundle
+from understudy.skills.bundles.document import FENCE, Value, read_front_matter
 from understudy.skills.bundles.limits import MANIFEST
-from understudy.skills.bundles.manifest import PREFIX, Manifest, ManifestReading, described, read
+from understudy.skills.bundles.manifest import (
+    PREFIX,
+    Manifest,
+    ManifestReading,
+    described,
+    lift,
+    read,
+)
 from understudy.skills.fields import as_text
 from understudy.skills.slug import check_slug
 
@@ -74,6 +84,40 @@ def export_text(
         lines.append("metadata:")
         lines += [f"  {_key(key)}: {scalar(value)}" for key, value in metadata.items()]
     return "\n".join(["---", *lines, "---", reading.body])
+
+
+def with_fields(content: str, said: Mapping[str, str | tuple[str, ...]]) -> str:
+    """A SKILL.md with other values of some fields; the rest stays as it is written.
+
+    The fields of an export, and of front matter on one line, are written anew.
+    """
+    front = read_front_matter(content)
+    given, at = front.document.values, front.document.lines
+    fields = lift(given)
+    if fields is given and len(set(at.values())) == len(at) > 0:
+        lines = content.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").split("\n")
+        keys = sorted(at, key=lambda key: at[key])
+        starts = [*(at[key] - 1 for key in keys), lines.index(FENCE, 1)]
+        parts = ("\n".join(lines[start:end]) for start, end in pairwise(starts))
+        old = dict(zip(keys, parts, strict=True))
+    else:
+        old = {key: f"{_key(key)}: {_flow(value)}" for key, value in fields.items()}
+    new = {key: f"{key}: {_flow(value)}" for key, value in said.items()}
+    return "\n".join([FENCE, *{**old, **new}.values(), FENCE, front.body])
+
+
+def _flow(value: Value) -> str:
+    """A value as YAML on one line."""
+    if isinstance(value, str):
+        return scalar(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(key)}: {_item(it)}" for key, it in value.items()) + "}"
+    return "[" + ", ".join(map(_item, value)) + "]"
+
+
+def _item(value: Value) -> str:
+    is_apart = isinstance(value, str) and "," in value
+    return json.dumps(value, ensure_ascii=False) if is_apart else _flow(value)
 
 
 def _in_words(reading: ManifestReading, words: Words | None) -> Manifest:

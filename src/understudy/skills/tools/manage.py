@@ -15,6 +15,7 @@ from understudy.core.dataclass import dataclass
 from understudy.core.errors import Unavailable, UnderstudyError
 from understudy.core.principal import Principal, Role
 from understudy.core.text import quoted
+from understudy.runs.model import Run
 from understudy.sessions.journal import EventKind
 from understudy.sessions.refusal_audit import RefusedChange, record_refusal
 from understudy.skills.access import Author, known_id
@@ -27,7 +28,7 @@ from understudy.tools.base import Approval, Effect, Parameters, ToolContext, Too
 from understudy.tools.paths import WorkspacePath, open_directory, parse_path, readable_errors
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Units
+    from understudy.storage.unit import Unit, Units
 
 
 T = TypeVar("T")
@@ -38,6 +39,10 @@ CHANGE_TIMEOUT_S: Final = 600.0
 RoleOf = Callable[[ToolContext], Role]
 # The codes of the untrusted sources that a run has read.
 UntrustedOf = Callable[[ToolContext], tuple[str, ...]]
+# Whether the prompt of a run may have the rules for skills.
+OfferedIn = Callable[["Unit", Run], bool]
+# Whether the user of a run asked in their own words to change a skill.
+AskedOf = Callable[[ToolContext, str], bool]
 # A workspace file that the session did not write may contain anybody's text.
 FOUND_FILE: Final = "workspace_file"
 # One text for both, so that guessing slugs does not reveal private skills.
@@ -46,6 +51,7 @@ NOT_FOR_YOU: Final = frozenset({"skill_not_found", "skill_not_yours"})
 MAX_LISTED: Final = 10
 ACTIONS: Final = ("create", "patch", "delete")
 WRITE: Final = "write_file"
+PATCH: Final = "skills.patch"
 # The required and the optional parameters of each action.
 NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "create": ("content",),
@@ -70,6 +76,8 @@ class ToolChangeMaker:
     clock: Clock
     role_of: RoleOf
     untrusted_of: UntrustedOf
+    # Without it nothing counts as asked for.
+    asked_of: AskedOf = lambda *_: False
 
     async def make(
         self, context: ToolContext, action: str, ref: str, change: Callable[[Author], T]
@@ -89,6 +97,8 @@ class ToolChangeMaker:
             agent_id=context.agent_id,
             run_id=context.run_id,
             untrusted=self.untrusted_of(context),
+            # No other call gets here without the consent of the user.
+            has_asked=action != PATCH or self.asked_of(context, ref),
         )
         try:
             return change(author)
@@ -163,8 +173,13 @@ class SkillManage:
     parameters: type[BaseModel] = SkillManageParameters
     timeout_s: Final = CHANGE_TIMEOUT_S
 
-    def __init__(self, maker: ToolChangeMaker) -> None:
+    def __init__(self, maker: ToolChangeMaker, is_taught: OfferedIn = lambda *_: True) -> None:
         self._maker = maker
+        self._is_taught = is_taught
+
+    def is_offered(self, unit: "Unit", run: Run) -> bool:
+        """Whether the prompt of a run may have the rules for this tool."""
+        return self._is_taught(unit, run)
 
     async def call(self, arguments: SkillManageParameters, context: ToolContext) -> str:
         """The result of the change, and what to do next."""
@@ -203,7 +218,7 @@ def _patch(service: SkillService, wanted: SkillManageParameters, author: Author)
         if stored.is_draft
         else f"Patched skill {slug}, now version {number}: {places} changed."
     )
-    return _sentences(changed, others, missing_sentence(stored.missing))
+    return _sentences(changed, others, _for_others(stored), missing_sentence(stored.missing))
 
 
 def _delete(service: SkillService, wanted: SkillManageParameters, author: Author) -> str:
@@ -297,13 +312,34 @@ def folder_in(workspace: Path, given: str) -> WorkspacePath:
 
 def _told_of(stored: StoredSkill) -> tuple[str, str]:
     """The texts about what was stored, and about the next step."""
-    return _stored(stored), _waits(stored) if stored.is_draft else _granted(stored)
+    if stored.is_draft:
+        return _stored(stored), _waits(stored)
+    return _stored(stored), _sentences(_granted(stored), _for_others(stored))
 
 
 def _waits(stored: StoredSkill) -> str:
+    return (
+        f"Nobody uses it until a person accepts it in the inbox: {_why(stored)}. Tell your user so."
+    )
+
+
+def _why(stored: StoredSkill) -> str:
     path = ", ".join(stored.version.untrusted_path)
-    why = f"what this session read may be in it ({path})" if path else "others may use the skill"
-    return f"Nobody uses it until a person accepts it in the inbox: {why}. Tell your user so."
+    return f"what this session read may be in it ({path})" if path else "others may use the skill"
+
+
+def _for_others(stored: StoredSkill) -> str:
+    """What waits for a person before others get a version that the user has; empty if nothing does."""
+    version = stored.version
+    if not version.waiting_for_others:
+        return ""
+    why = f" ({_why(stored)})" if version.for_owner_only else ""
+    if version.grant_to is None:
+        return f"Others get it once a person accepts it in the inbox{why}. Tell your user so."
+    return (
+        f"Everybody else who uses the agent {version.grant_to} gets it once the agent's owner or an "
+        f"admin accepts it in their inbox{why}. Tell your user so."
+    )
 
 
 def _stored(stored: StoredSkill) -> str:
@@ -321,7 +357,7 @@ def _granted(stored: StoredSkill) -> str:
     if not stored.granted:
         return (
             "It is your user's alone, with every agent: from their next turn on, call use_skill with "
-            f"{stored.skill.slug}. A person can grant it to this agent, for everybody who uses it."
+            f"{stored.skill.slug}."
         )
     return f"It is granted to you; from your next turn on, call use_skill with {stored.skill.slug}."
 

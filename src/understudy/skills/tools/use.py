@@ -14,6 +14,7 @@ from understudy.sessions.model import Spawn, require_session
 from understudy.skills.catalogue import Catalogue, LoadedSkill
 from understudy.skills.catalogue_entry import CatalogueEntry, listing, named
 from understudy.skills.instructions import file_text, rendered
+from understudy.skills.lifecycle import in_force_for
 from understudy.skills.model import PROMOTED, SkillOrigin
 from understudy.skills.runtime_settings import SkillContext
 from understudy.skills.tools.fork import Forks
@@ -181,11 +182,12 @@ def _as_begun(unit: "Unit", run_id: str, one: CatalogueEntry) -> CatalogueEntry:
     listed = next((it for it in known if it.get("ref") == one.ref), None)
     if listed is not None:
         version, digest = listed.get("version"), listed.get("digest")
-    elif run is None or one.skill_id is None or _is_pinned(unit, one):
+    elif run is None or one.skill_id is None or _is_pinned(unit, one, run.user_id):
         return one
     else:
         at_ms = max(run.submitted_at_ms, run.started_at_ms or 0)
-        begun = unit.skills.version_at(one.skill_id, at_ms)
+        is_owner = one.owner_id == run.user_id
+        begun = unit.skills.version_at(one.skill_id, at_ms, for_owner=is_owner)
         version, digest = (begun.number, begun.digest) if begun else (one.version, one.digest)
     if one.skill_id is None and digest != one.digest:
         raise ToolError(
@@ -195,9 +197,9 @@ def _as_begun(unit: "Unit", run_id: str, one: CatalogueEntry) -> CatalogueEntry:
     return replace(one, version=version, digest=str(digest))
 
 
-def _is_pinned(unit: "Unit", one: CatalogueEntry) -> bool:
+def _is_pinned(unit: "Unit", one: CatalogueEntry, user_id: str) -> bool:
     skill = unit.skills.get(one.skill_id or "")
-    return skill is not None and skill.version != one.version
+    return skill is not None and in_force_for(unit, skill, user_id).version != one.version
 
 
 def _used_before(offered: Sequence[CatalogueEntry], use: RecordedUse) -> tuple[CatalogueEntry, ...]:

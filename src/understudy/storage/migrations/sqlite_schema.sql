@@ -601,7 +601,7 @@ CREATE TABLE skill_versions (
     run_id TEXT,
     restored_from INTEGER,
     trash_name TEXT,
-    agent_id TEXT, place BIGINT, content_digest TEXT, link TEXT, state TEXT NOT NULL DEFAULT 'served' CONSTRAINT ck_skill_versions_state CHECK (state IN ('served', 'draft', 'rejected')), derived_from_untrusted BOOLEAN DEFAULT 0 NOT NULL, untrusted_path TEXT DEFAULT '[]' NOT NULL, decided_by TEXT, decided_at_ms BIGINT, erased_at_ms BIGINT, signature TEXT,
+    agent_id TEXT, place BIGINT, content_digest TEXT, link TEXT, state TEXT NOT NULL DEFAULT 'served' CONSTRAINT ck_skill_versions_state CHECK (state IN ('served', 'draft', 'rejected')), derived_from_untrusted BOOLEAN DEFAULT 0 NOT NULL, untrusted_path TEXT DEFAULT '[]' NOT NULL, decided_by TEXT, decided_at_ms BIGINT, erased_at_ms BIGINT, signature TEXT, for_owner_only BOOLEAN DEFAULT 0 NOT NULL, grant_to TEXT,
     CONSTRAINT pk_skill_versions PRIMARY KEY (skill_id, number),
     CONSTRAINT fk_skill_versions_skill_id FOREIGN KEY(skill_id) REFERENCES skills (skill_id)
 );
@@ -975,7 +975,6 @@ CREATE TABLE chains (
 );
 CREATE INDEX ix_audit_place ON audit (place);
 CREATE INDEX ix_skill_versions_place ON skill_versions (place);
-CREATE INDEX ix_skill_versions_drafts ON skill_versions (skill_id, number) WHERE state = 'draft';
 CREATE TABLE channels (
     channel_id TEXT NOT NULL,
     title TEXT NOT NULL,
@@ -1360,6 +1359,7 @@ CREATE TABLE accepted_mcp_tools (
 	accepted_at_ms BIGINT NOT NULL,
 	CONSTRAINT pk_accepted_mcp_tools PRIMARY KEY (digest)
 );
+CREATE INDEX ix_skill_versions_open ON skill_versions (skill_id, number, state, for_owner_only, grant_to, trash_name, run_id) WHERE state = 'draft' OR for_owner_only OR grant_to IS NOT NULL;
 CREATE TABLE dbos_migrations (version INTEGER NOT NULL PRIMARY KEY);
 CREATE TABLE workflow_status (
     workflow_uuid TEXT PRIMARY KEY,
@@ -1503,5 +1503,5 @@ CREATE INDEX "idx_workflow_status_in_flight_v2" ON "workflow_status" ("queue_nam
 CREATE INDEX "idx_workflow_status_partition_dequeue_v3" ON "workflow_status" ("queue_name", "status", "queue_partition_key", "priority", "created_at", "workflow_uuid", "application_name") WHERE "status" IN ('ENQUEUED', 'PENDING') AND "queue_partition_key" IS NOT NULL;
 CREATE INDEX "idx_operation_outputs_completed_at_function_name_v2" ON "operation_outputs" ("completed_at_epoch_ms", "function_name", "application_name");
 CREATE INDEX "idx_workflow_status_deadline" ON "workflow_status" ("workflow_deadline_epoch_ms") WHERE "status" IN ('ENQUEUED', 'PENDING', 'DELAYED') AND "workflow_deadline_epoch_ms" IS NOT NULL;
-INSERT INTO understudy_schema VALUES ('0051');
+INSERT INTO understudy_schema VALUES ('0052');
 INSERT INTO dbos_migrations VALUES (123);

@@ -9,7 +9,8 @@ from understudy.storage.schema.metadata import metadata, one_of, some_of
 # Literal SQL: a database uses a partial index only if the query repeats its condition.
 MADE_BY_RUNS = sa.text("agent_id IS NOT NULL")
 OF_PROMOTED = sa.text("fingerprint IS NOT NULL")
-DRAFTS = sa.text("state = 'draft'")
+# What people have to decide about, with the name of a table in front of each column.
+OPEN_VERSION = "{0}state = 'draft' OR {0}for_owner_only OR {0}grant_to IS NOT NULL"
 
 skills = sa.Table(
     "skills",
@@ -70,8 +71,15 @@ skill_versions = sa.Table(
     sa.Column("signature", Json),
     # When its bundle was erased; the row stays, with its digest.
     sa.Column("erased_at_ms", Ms),
+    sa.Column("for_owner_only", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("grant_to", sa.Text),
     one_of("state", VersionState),
-    some_of("ix_skill_versions_drafts", "skill_id", "number", where=DRAFTS),
+    # With all that a count of them reads.
+    some_of(
+        "ix_skill_versions_open",
+        *("skill_id", "number", "state", "for_owner_only", "grant_to", "trash_name", "run_id"),
+        where=sa.text(OPEN_VERSION.format("")),
+    ),
     sa.Index(
         "ix_skill_versions_made_by",
         "agent_id",
