@@ -43,6 +43,7 @@ DEFAULT: dict[str, Any] = {
         "max_standing_entries": 12,
         "max_standing_tokens": 600,
     },
+    "conflicts": {"model": None, "timeout_ms": 8_000},
 }
 RULE = {
     "require_evidence": False,

@@ -58,7 +58,7 @@ def one_of_each(plane: LearningHarness) -> tuple[str, ...]:
     rejected = plane.propose("Water is dry")
     plane.candidates.reject(ALICE, rejected.candidate_id)
     late = plane.propose("Ice is hot", expires_at_ms=NOW + 1)
-    first, second = plane.propose("Lunch is at noon"), plane.propose("Lunch is at one")
+    first, second = plane.propose("The lunch is at noon"), plane.propose("The lunch is at dawn")
     plane.clock.advance(1)
     return (*ids(fine, conflicting, rejected, late, first, second), "cand_none")
 

@@ -393,7 +393,7 @@ async def test_what_is_known_already_makes_no_second_learning(harness: ReviewHar
 
     await harness.work()
 
-    assert harness.learning_of(candidate) == known
+    assert harness.learning_of(candidate) == replace(known, said_again=1)
     assert len(harness.plane.all_learnings()) == 1
 
 

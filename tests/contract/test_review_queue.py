@@ -156,7 +156,7 @@ def test_what_is_in_the_way_of_a_publication_for_the_suggested_scope_is_shown(
 
     item = plane.candidates.item(candidate.candidate_id)
     assert item.conflicts_with == reduced(RelatedLearning, known)
-    with pytest.raises(UnderstudyError, match="something else"):
+    with pytest.raises(UnderstudyError, match="contradicts this"):
         plane.publish(candidate)
     replaced = plane.publish(candidate, supersedes=known.learning_id).learning
     assert (replaced.scope, replaced.supersedes) == (WORKSPACE, known.learning_id)
@@ -289,7 +289,7 @@ def test_a_learning_that_stood_before_is_not_taken_back(plane: LearningHarness) 
     waiting = reopened(plane, candidate)
 
     assert (waiting.state, waiting.undone_learning_ids) == (CandidateState.PENDING, ())
-    assert plane.learning(there) == there
+    assert plane.learning(there) == replace(there, said_again=1)
 
 
 def test_only_who_decided_takes_it_back_while_nothing_depends_on_it(
@@ -370,15 +370,3 @@ def test_what_was_typed_in_a_session_and_waits_is_not_proposed_twice(
     assert len({first.candidate_id, *(it.candidate_id for it in others)}) == 4
     plane.candidates.reject(ALICE, first.candidate_id)
     assert plane.propose("I prefer tabs", scope=scope, source=typed) != first
-
-
-def test_a_candidate_is_shown_beside_what_says_something_similar(plane: LearningHarness) -> None:
-    known = plane.learn("Release notes are written in English by the docs team")
-    plane.learn("The canteen closes at three")
-    near = plane.propose("The docs team writes release notes in English every time")
-    far = plane.propose("Parking costs two euros")
-
-    assert [it.learning_id for it in plane.candidates.item(near.candidate_id).similar] == [
-        known.learning_id
-    ]
-    assert plane.candidates.item(far.candidate_id).similar == ()

@@ -13,6 +13,7 @@ from understudy.memory.capture import Capture
 from understudy.memory.record import RunCapture, SemanticCapture
 from understudy.memory.service import capture_of
 from understudy.providers.structured import StructuredModel
+from understudy.retrieval.neighbours import nearest
 from understudy.storage.unit import Unit
 from understudy.work.queue_worker import Job, QueueWorker
 
@@ -57,6 +58,7 @@ class LearningRuns(RunHarness):
                 clock=self.clock,
                 extractor=Extractor(model),
                 settings=self.capture_settings,
+                nearest=nearest,
             ),
             jitter=lambda: 1.0,
         )

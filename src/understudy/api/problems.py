@@ -90,6 +90,8 @@ SPELLED: Final[Mapping[str, str]] = {"mcp": "MCP", "url": "URL", "json": "JSON"}
 SAME_MISTAKE: Final[Mapping[str, str]] = {"enum": "literal_error"}
 INTERNAL: Final = "daemon/internal_error"
 MAX_ERRORS: Final = 50
+# The parameter that is a member of the problem itself.
+NEIGHBOURS: Final = "neighbours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +129,8 @@ class ProblemAnswer:
             title=_title(self.code),
             instance=current_request_id.get(),
             errors=[asdict(error) for error in self.errors] or None,
-            params=dict(self.params) or None,
+            params={name: it for name, it in self.params.items() if name != NEIGHBOURS} or None,
+            neighbours=self.params.get(NEIGHBOURS),
         )
         return Response(
             problem.model_dump_json(),

@@ -224,12 +224,14 @@ def contradict() -> None:
 
 
 def _related(line: Line) -> Line:
-    from understudy.learnings.relations import relation
+    from understudy.learnings.keys import obvious_relation
+    from understudy.learnings.model import Relation
 
     one, other = line.get("a"), line.get("b")
     if not isinstance(one, str) or not isinstance(other, str):
         raise TypeError("`a` and `b` must be strings")
-    return {"relation": relation(one, other)}
+    names = {Relation.SAME: "same", Relation.CONTRADICTS: "conflict", Relation.UNKNOWN: "unrelated"}
+    return {"relation": names[obvious_relation(one, other)]}
 
 
 @commands("memory-ask")

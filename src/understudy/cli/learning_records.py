@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         EvidenceRef,
         Learning,
         LearningSource,
+        Neighbour,
         RelatedLearning,
     )
     from understudy.learnings.publication import PublishedLearning
@@ -222,11 +223,18 @@ def _around(view: "ReviewItem") -> Pairs:
         ("too late", "its time is over: it can no longer be published" if view.expired else None),
         ("conflicts with", related(conflict) if conflict else None),
         ("contradicts", "\n".join(related(each) for each in view.contradicts)),
-        ("similar", "\n".join(related(each) for each in view.similar)),
+        ("near", "\n".join(_near(each) for each in view.neighbours)),
         ("says the same", related(same) if same else None),
         ("rejected before", "\n".join(_no(each) for each in view.rejected_before)),
         ("revoked before", "\n".join(_back(each) for each in view.revoked_before)),
     ]
+
+
+def _near(neighbour: "Neighbour") -> str:
+    words = {"same": "says the same", "contradicts": "contradicts it"}
+    relation = words.get(str(neighbour.relation))
+    said = f"{neighbour.content} ({neighbour.learning_id})"
+    return f"{said}: {relation}" if relation else said
 
 
 def _no(before: "RejectedBefore") -> str:

@@ -13,7 +13,7 @@ import typer
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.inbox import waiting_lines
 from understudy.cli.learning_options import SCOPE_KINDS, ReviewOptions, tomorrow_ms
-from understudy.cli.learning_records import fate, item_pairs, published_lines, reached, related
+from understudy.cli.learning_records import fate, item_pairs, published_lines, reached
 from understudy.cli.output import error_lines, note
 from understudy.cli.person import Left, Person, anybody, somebody
 from understudy.cli.screen import field_lines, visible, visible_line
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from understudy.client import Client
     from understudy.client.errors import ConflictError
     from understudy.learnings.candidates import NextReviewItem, ReviewItem
-    from understudy.learnings.model import Candidate, RelatedLearning
+    from understudy.learnings.model import Candidate, Neighbour, RelatedLearning
     from understudy.sessions.learning_scopes import LearningScope
 
 # Keys and words of a decision; a sentence typed by mistake decides nothing.
@@ -70,9 +70,6 @@ NONE_FITS: Final = "no candidate that waits fits"
 NO_RIVAL: Final = "it conflicts with nothing that it could replace; a publishes it"
 NOT_UNDONE: Final = "there is no decision to take back"
 NONE_BEFORE: Final = "none was skipped before this one; z takes the last decision back"
-NOT_BOTH: Final = (
-    "one scope holds one of the two: s replaces the other, a number chooses another scope"
-)
 
 
 def help_lines() -> list[str]:
@@ -230,11 +227,8 @@ class Weighing:
         return True
 
     def _keep_both(self) -> Publish | None:
-        """The publication beside what says otherwise; a narrower scope wins in a prompt."""
-        if self._in_the_way is not None and not self._is_scope_chosen:
-            self._person.say([NOT_BOTH])
-            return None
-        return self._publish({})
+        """The publication beside what says otherwise."""
+        return self._publish({"beside": True})
 
     def _open(self) -> None:
         """Say where the console shows it, and the run that it comes from."""
@@ -261,9 +255,11 @@ class Weighing:
         self._person.say(["nothing chosen"])
         return None
 
-    def _rivals(self) -> "tuple[RelatedLearning, ...]":
+    def _rivals(self) -> "tuple[RelatedLearning | Neighbour, ...]":
         """The learnings that it could take the place of."""
-        return (self._in_the_way,) if self._in_the_way else self._item.contradicts
+        if self._in_the_way is not None:
+            return (self._in_the_way,)
+        return self._item.contradicts or self._item.neighbours
 
     def _supersede(self) -> Publish | None:
         rivals = self._rivals()
@@ -272,7 +268,8 @@ class Weighing:
             return None
         chosen = 0
         if len(rivals) > 1:
-            answer = self._choose([related(it) for it in rivals], "whose place does it take")
+            lines = [f"{it.content} ({it.learning_id})" for it in rivals]
+            answer = self._choose(lines, "whose place does it take")
             if answer is None:
                 return None
             chosen = answer

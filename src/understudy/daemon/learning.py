@@ -14,6 +14,7 @@ from understudy.learnings.decisions import keep_expiring
 from understudy.learnings.events import LearningCounters, LinkedHook, Listeners
 from understudy.learnings.extraction import Extractor
 from understudy.learnings.guard import SecretGuard
+from understudy.learnings.neighbours import Neighbourhood
 from understudy.learnings.remember import Suggestions
 from understudy.learnings.service import LearningService
 from understudy.memory.report import PromptCounters
@@ -21,7 +22,7 @@ from understudy.memory.texts import Cleaner
 from understudy.providers.structured import StructuredModel
 from understudy.retrieval.neighbours import nearest
 from understudy.review.judge import Judge
-from understudy.review.policy import capture_in
+from understudy.review.policy import capture_in, conflicts_in
 from understudy.review.reviewer import Reviewer
 from understudy.review.service import LearningPolicyService
 from understudy.review.worker import TOPIC as REVIEWS
@@ -52,7 +53,16 @@ class LearningServices:
             linked=linked, observer=self.counters, review=partial(resources.bell.ring, REVIEWS)
         )
         self.guard = SecretGuard(resources.settings.secrets)
-        self.candidates = CandidateService(units, clock, self.listeners, self.guard)
+        self.neighbourhood = Neighbourhood(
+            units=units,
+            clock=clock,
+            nearest=nearest,
+            model=StructuredModel(resources.routes, default_route),
+            settings=conflicts_in,
+        )
+        self.candidates = CandidateService(
+            units, clock, self.listeners, self.guard, self.neighbourhood
+        )
         self.bulk_decisions = BulkService(self.candidates)
         self.learnings = LearningService(units, clock, self.listeners, guard=self.guard)
         self.policy = LearningPolicyService(
@@ -90,6 +100,7 @@ class LearningServices:
             judge=judge,
             listeners=self.listeners,
             guard=self.guard,
+            neighbourhood=self.neighbourhood,
         )
         return QueueWorker(
             units=resources.units,

@@ -1,6 +1,8 @@
 """Use cases of candidates: propose, list, show to a reviewer, publish, reject."""
 
+import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from understudy.core.clock import Clock
@@ -12,11 +14,10 @@ from understudy.core.records import OMIT_EMPTY, Omitted, extended, reduced
 from understudy.learnings.already_decided import declined, revoked_learnings
 from understudy.learnings.checks import check_reason, check_says_something
 from understudy.learnings.conflicts import (
-    MAX_ALIKE,
-    alike,
     conflict_with,
     contradictions,
     duplicate_of,
+    stated_in_the_way,
 )
 from understudy.learnings.decisions import by_hand, reject, require_candidate
 from understudy.learnings.events import NO_LISTENERS, Listeners
@@ -27,8 +28,10 @@ from understudy.learnings.model import (
     CandidateFilter,
     EvidenceRef,
     LearningSource,
+    Neighbour,
     Origin,
     RelatedLearning,
+    Relation,
     related,
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
@@ -38,16 +41,17 @@ from understudy.learnings.publication import (
     check_changes,
     propose_and_publish,
     publish,
-    published,
+    with_changes,
 )
 from understudy.learnings.quotations import quotes_for
-from understudy.learnings.reach import Reach, reaches_of, suggested_scope
+from understudy.learnings.reach import Reach, covers, reaches_of, suggested_scope
 from understudy.learnings.reopen import reopen, snooze
 from understudy.learnings.taint import may_repeat_untrusted, path_of_statement
 from understudy.memory.policy import policy_in
 from understudy.sessions.learning_scopes import LearningScope
 
 if TYPE_CHECKING:
+    from understudy.learnings.neighbours import Neighbourhood
     from understudy.storage.unit import Unit, Units
 
 
@@ -98,8 +102,8 @@ class ReviewItem(ListedCandidate):
     contradicts: tuple[RelatedLearning, ...] = ()
     # A learning that says the same; publishing returns it instead of making another.
     duplicate_of: Omitted[RelatedLearning] = None
-    # Learnings that say something similar in other words, likest first.
-    similar: Annotated[tuple[RelatedLearning, ...], OMIT_EMPTY] = ()
+    # The learnings nearest to it in the suggested scope, nearest first, with their relations.
+    neighbours: tuple[Neighbour, ...] = ()
     # Newest first.
     rejected_before: tuple[RejectedBefore, ...] = ()
     # In any scope that is visible together with this one, newest first.
@@ -113,12 +117,13 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
     suggested = suggested_scope(unit, candidate)
     # What is in the way where it would be published.
     shape = replace(candidate, scope=suggested)
-    conflict = conflict_with(unit, shape, now_ms=now_ms)
+    stated = partial(stated_in_the_way, unit, shape, now_ms=now_ms)
+    conflict = conflict_with(unit, shape, now_ms=now_ms) or stated(Relation.CONTRADICTS)
     duplicate = duplicate_of(unit, shape, now_ms=now_ms)
+    if duplicate is None and (same := stated(Relation.SAME)) is not None:
+        duplicate = same if covers(unit, same.scope, suggested) else None
     key = (candidate.scope, candidate.kind, candidate.semantic_key)
     contrary = contradictions(unit, shape, now_ms=now_ms)
-    shown = {it.learning_id for it in (conflict, duplicate, *contrary) if it is not None}
-    similar = [it for it in alike(unit, shape, now_ms=now_ms) if it.learning_id not in shown]
     return extended(
         ReviewItem,
         candidate,
@@ -129,7 +134,6 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
         expired=candidate.is_expired(now_ms),
         conflicts_with=reduced(RelatedLearning, conflict) if conflict else None,
         contradicts=related(contrary),
-        similar=related(similar[:MAX_ALIKE]),
         duplicate_of=reduced(RelatedLearning, duplicate) if duplicate else None,
         rejected_before=tuple(
             reduced(RejectedBefore, it, reason=it.decision_reason)
@@ -170,6 +174,35 @@ class CandidateService:
     clock: Clock
     listeners: Listeners = NO_LISTENERS
     guard: SecretGuard = NO_LITERALS
+    neighbourhood: "Neighbourhood | None" = None
+
+    async def compared(self, wanted: NewCandidate, changes: PublishChanges) -> PublishChanges:
+        """The changes with the relations of a new statement, unless a person decided about them."""
+        made = make_candidate(wanted, origin=Origin.API, now_ms=self.clock.now_ms())
+        return await self._compared(made, changes)
+
+    async def compared_again(self, candidate_id: str, changes: PublishChanges) -> PublishChanges:
+        """The changes with the relations of what is published of a candidate."""
+        check_changes(changes)
+        candidate = await asyncio.to_thread(self.get, candidate_id)
+        if candidate.state not in OPEN:
+            return changes
+        return await self._compared(with_changes(candidate, changes), changes)
+
+    async def _compared(self, said: Candidate, changes: PublishChanges) -> PublishChanges:
+        is_decided = changes.beside or changes.supersedes is not None
+        if self.neighbourhood is None or is_decided:
+            return changes
+        found = await self.neighbourhood.compare(said)
+        return changes if found is None else replace(changes, relations=found.relations)
+
+    async def look_around(self, candidate_id: str) -> None:
+        """Compare a new candidate with its neighbours, where a model can be asked."""
+        if self.neighbourhood is not None:
+            await self.neighbourhood.refresh(candidate_id)
+
+    def _neighbours(self, unit: "Unit", said: Candidate) -> tuple[Neighbour, ...]:
+        return () if self.neighbourhood is None else self.neighbourhood.of(unit, said)
 
     def create(self, principal: Principal, wanted: NewCandidate) -> Candidate:
         """Propose a candidate; it has no effect before it is published.
@@ -187,11 +220,18 @@ class CandidateService:
             propose(unit, candidate, by=principal, now_ms=now, listeners=self.listeners)
         return candidate
 
-    def learn(self, principal: Principal, wanted: NewCandidate) -> Published:
+    def learn(
+        self,
+        principal: Principal,
+        wanted: NewCandidate,
+        changes: PublishChanges | None = None,
+    ) -> Published:
         """Propose and publish in one step; a known statement returns the existing learning.
 
         A refusal leaves no candidate.
         """
+        changes = changes or PublishChanges()
+        check_changes(changes)
         now = self.clock.now_ms()
         made = make_candidate(wanted, origin=Origin.API, now_ms=now)
         check_says_something(made.content)
@@ -200,12 +240,15 @@ class CandidateService:
         self.guard.check(texts_of(wanted))
         with self.units.write() as unit:
             unit.learnings.hold(made.scope)
-            there = duplicate_of(unit, made, now_ms=now)
-            if there is not None:
-                return published(unit, there, now_ms=now, is_new=False)
             candidate = _marked_by_history(unit, made)
             return propose_and_publish(
-                unit, candidate, by=by_hand(principal), now_ms=now, listeners=self.listeners
+                unit,
+                candidate,
+                changes,
+                by=by_hand(principal),
+                now_ms=now,
+                listeners=self.listeners,
+                neighbours=self._neighbours,
             )
 
     def get(self, candidate_id: str) -> Candidate:
@@ -217,7 +260,7 @@ class CandidateService:
         """One candidate with what a reviewer should know."""
         with self.units.read() as unit:
             candidate = require_candidate(unit, candidate_id)
-            return review_item(unit, candidate, now_ms=self.clock.now_ms())
+            return self._review_item(unit, candidate, now_ms=self.clock.now_ms())
 
     def next_for_review(
         self, *, after: str | None = None, narrowed: CandidateFilter | None = None
@@ -231,8 +274,13 @@ class CandidateService:
             snoozed = unit.candidates.snoozed_count(now_ms=now, narrowed=narrowed) or None
             if candidate is None:
                 return NextReviewItem(item=None, snoozed=snoozed)
-            item = review_item(unit, candidate, now_ms=now)
+            item = self._review_item(unit, candidate, now_ms=now)
             return NextReviewItem(item=item, following=following, snoozed=snoozed)
+
+    def _review_item(self, unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewItem:
+        item = review_item(unit, candidate, now_ms=now_ms)
+        shape = replace(candidate, scope=item.suggested_scope or candidate.scope)
+        return replace(item, neighbours=self._neighbours(unit, shape))
 
     def page(
         self, request: PageRequest, *, narrowed: CandidateFilter | None = None
@@ -263,6 +311,7 @@ class CandidateService:
                 by=by_hand(principal),
                 now_ms=self.clock.now_ms(),
                 listeners=self.listeners,
+                neighbours=self._neighbours,
             )
 
     def reject(

@@ -33,7 +33,7 @@ from understudy.learnings.model import (
     Origin,
     Sensitivity,
 )
-from understudy.learnings.neighbours import MOST_NEIGHBOURS, Nearest, digest_of, no_neighbours
+from understudy.learnings.neighbours import MOST_NEIGHBOURS, Nearest
 from understudy.learnings.proof import proven_words
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.quotations import own_words
@@ -139,6 +139,11 @@ class Lesson:
     known: tuple[Learning, ...] = ()
 
     @property
+    def known_ids(self) -> tuple[str, ...]:
+        """The ids of the known learnings."""
+        return tuple(it.learning_id for it in self.known)
+
+    @property
     def material(self) -> Material:
         """The material that is given to the extractor."""
         memory = self.record.memory
@@ -179,7 +184,7 @@ class CaptureDuty:
     extractor: Extractor
     settings: Callable[["Unit"], CaptureSettings]
     listeners: Listeners = NO_LISTENERS
-    nearest: Nearest = no_neighbours
+    nearest: Nearest
 
     name: ClassVar[str] = "capture"
     id_name: ClassVar[str] = "run_id"
@@ -418,7 +423,8 @@ class CaptureDuty:
             applies=proposal.applies,
             expires_at_ms=proposal.expires_at_ms,
             relations=proposal.relations,
-            neighbours_digest=digest_of(lesson.known) if proposal.quote else None,
+            # A label that the model does not describe was not compared.
+            compared=lesson.known_ids if proposal.is_compared else (),
         )
         try:
             candidate = make_candidate(wanted, origin=Origin.DAEMON, now_ms=created)

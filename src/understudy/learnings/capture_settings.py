@@ -66,6 +66,14 @@ class SemanticCaptureSettings:
     max_candidates_per_run: Annotated[int, Whole(0, MAX_NUMBER)] = 2
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictSettings:
+    """How a model is asked whether a statement says the same as a known one, or contradicts it."""
+
+    model: ModelChoice | None = None
+    timeout_ms: Annotated[int, Whole(1, MAX_TIMEOUT_MS)] = 8_000
+
+
 def _checked(semantic: SemanticCaptureSettings) -> SemanticCaptureSettings:
     if semantic.enabled:
         check(_too_little_or_much(semantic))

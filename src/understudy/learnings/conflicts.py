@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Kind, Learning
-from understudy.learnings.relations import StatementRelation, relation
+from understudy.learnings.keys import contradict
+from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Kind, Learning, Relation
 from understudy.learnings.visibility import prompt_visible
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind, scopes_of
 
@@ -16,10 +16,6 @@ MAX_CONTRADICTIONS: Final = 10
 # Maximum learnings of one subject that are read, and maximum sessions of a scope.
 MAX_LOOKED_AT: Final = 1000
 MAX_SESSIONS: Final = 100
-# Minimum share of common words for two statements to be shown as similar.
-LEAST_ALIKE: Final = 0.5
-MAX_ALIKE_LOOKED_AT: Final = 20
-MAX_ALIKE: Final = 3
 # A record with content, scope and kind.
 Statement: TypeAlias = Candidate | Learning
 
@@ -68,12 +64,30 @@ def duplicate_of(unit: "Unit", said: Statement, *, now_ms: int) -> Learning | No
     return found[0] if found else None
 
 
-def alike(unit: "Unit", said: Statement, *, now_ms: int) -> tuple[Learning, ...]:
-    """Prompt-visible learnings in sight of this one that have most of its words, likest first."""
-    found = unit.learnings.like(said.content, least=LEAST_ALIKE, limit=MAX_ALIKE_LOOKED_AT)
-    scopes = _RELATED[said.scope.kind](unit, said.scope.id)
-    near = [it for it in found if scopes is None or it.scope in {*scopes, said.scope}]
-    return prompt_visible(unit.learnings, near, now_ms=now_ms)
+def related_scopes(unit: "Unit", scope: LearningScope) -> frozenset[LearningScope] | None:
+    """The scopes that are visible together with a scope, itself included; None is all scopes."""
+    found = _RELATED[scope.kind](unit, scope.id)
+    return None if found is None else found | {scope}
+
+
+def stated_in_the_way(
+    unit: "Unit", said: Candidate, wanted: Relation, *, now_ms: int
+) -> Learning | None:
+    """The prompt-visible learning to which a model named this relation, in a related scope."""
+    ids = [it.learning_id for it in said.relations if it.relation is wanted]
+    found = unit.learnings.readable(ids) if ids else {}
+    scopes = related_scopes(unit, said.scope) if found else None
+    near = [
+        found[it] for it in ids if it in found and (scopes is None or found[it].scope in scopes)
+    ]
+    if wanted is Relation.CONTRADICTS:
+        # In a prompt the narrower scope of one subject wins.
+        near = [it for it in near if it.scope == said.scope or not _overrides(said, it)]
+    return next(iter(prompt_visible(unit.learnings, near, now_ms=now_ms)), None)
+
+
+def _overrides(said: Candidate, other: Learning) -> bool:
+    return said.kind is other.kind and contradict(said.content, other.content)
 
 
 def _others(
@@ -94,10 +108,7 @@ def _others(
         for kind in sorted(kinds)
     )
     different = [
-        it
-        for it in about
-        if it.learning_id != supersedes
-        and relation(it.content, said.content) is StatementRelation.CONFLICT
+        it for it in about if it.learning_id != supersedes and contradict(it.content, said.content)
     ]
     different.sort(key=lambda it: it.published_at_ms, reverse=True)
     return prompt_visible(unit.learnings, different, now_ms=now_ms)

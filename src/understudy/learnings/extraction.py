@@ -70,7 +70,7 @@ and contact data. When in doubt, leave it out; most exchanges hold nothing.
 
 Answer with one JSON object and nothing else: {"candidates": [at most max_candidates of them], \
 "not_meant": [ids]}."""
-_RELATION_SCHEMA: Final = {
+RELATION_SCHEMA: Final = {
     "type": "object",
     "properties": {
         "id": {"type": "string"},
@@ -93,7 +93,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
                     "confidence": {"type": "integer"},
                     "standing": {"type": "boolean"},
                     "until": {"type": ["string", "null"]},
-                    "relations": {"type": "array", "items": _RELATION_SCHEMA},
+                    "relations": {"type": "array", "items": RELATION_SCHEMA},
                 },
                 "required": ["kind", "content", "quote"],
             },
@@ -133,6 +133,8 @@ class FoundStatement:
     applies: Applies | None = None
     expires_at_ms: int | None = None
     relations: tuple[StatedRelation, ...] = ()
+    # Whether a model read it beside the known learnings.
+    is_compared: bool = False
 
     @property
     def key(self) -> tuple[Kind, str]:
@@ -308,6 +310,7 @@ def _described(label: FoundStatement, found: FoundStatement) -> FoundStatement:
         applies=found.applies,
         expires_at_ms=found.expires_at_ms,
         relations=found.relations,
+        is_compared=True,
     )
 
 
@@ -348,6 +351,7 @@ def _candidates(answer: Mapping[str, Any], material: Material) -> Iterator[Found
             applies=_applies(given.get("standing")),
             expires_at_ms=_until(given.get("until"), material.at_ms),
             relations=tuple(read_relations(given.get("relations"), known)),
+            is_compared=True,
         )
 
 

@@ -265,10 +265,10 @@ class Candidate:
     evidence_digest: Annotated[str | None, HIDDEN] = None
     # The user's own words that it rests on, as a model copied them.
     quote: Omitted[str] = None
-    # Its relations to its nearest learnings as a model named them, and a digest of those learnings:
-    # the model is asked again only when they changed.
+    # Its relations to its nearest learnings as a model named them, and the ids of the learnings that
+    # it was compared with: the model is asked again only for others.
     relations: Annotated[tuple[StatedRelation, ...], OMIT_EMPTY] = ()
-    neighbours_digest: Annotated[str | None, HIDDEN] = None
+    compared: Annotated[tuple[str, ...], HIDDEN] = ()
     automation_review: Omitted[AutomationReview] = None
     published_learning_id: Omitted[str] = None
     decided_at_ms: Omitted[int] = None
@@ -334,6 +334,8 @@ class Learning:
     revoked_by: Omitted[str] = None
     # When its publication was undone: that revocation is no refusal of the statement.
     undone_at_ms: Omitted[int] = None
+    # How often the same was published again.
+    said_again: int = 0
     version: int = 1
 
     @computed_field
@@ -345,6 +347,17 @@ class Learning:
     def is_expired(self, now_ms: int) -> bool:
         """Whether it has expired."""
         return self.expires_at_ms is not None and self.expires_at_ms <= now_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A learning near to a statement, and how the statement relates to it."""
+
+    learning_id: str
+    content: str
+    scope: LearningScope
+    score: float
+    relation: Relation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,7 +70,7 @@ class NewCandidate:
     evidence_digest: str | None = None
     quote: str | None = None
     relations: tuple[StatedRelation, ...] = ()
-    neighbours_digest: str | None = None
+    compared: tuple[str, ...] = ()
 
 
 def make_candidate(

@@ -1,8 +1,9 @@
 """Publication of a candidate as a learning: changes, checks in order, no writes on a refusal."""
 
-from dataclasses import field, replace
+from collections.abc import Callable
+from dataclasses import asdict, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
@@ -16,7 +17,12 @@ from understudy.learnings.checks import (
     check_learning,
     check_scope,
 )
-from understudy.learnings.conflicts import conflict_with, contradictions, duplicate_of
+from understudy.learnings.conflicts import (
+    conflict_with,
+    contradictions,
+    duplicate_of,
+    stated_in_the_way,
+)
 from understudy.learnings.decisions import (
     Decider,
     Retirement,
@@ -47,9 +53,12 @@ from understudy.learnings.model import (
     Kind,
     Learning,
     LearningStatus,
+    Neighbour,
     PolicyDecision,
     RelatedLearning,
+    Relation,
     Sensitivity,
+    StatedRelation,
     Tier,
 )
 from understudy.learnings.proposal import store
@@ -60,6 +69,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 T = TypeVar("T")
+NeighboursOf: TypeAlias = Callable[["Unit", Candidate], tuple[Neighbour, ...]]
 
 # Questions of the daemon to people: their expiry is a deadline and not that of the learning.
 _ASKED: Final = frozenset({CapturePath.USAGE, CapturePath.ROLLOUT})
@@ -81,6 +91,10 @@ class PublishChanges:
     publish_tier: Tier = Tier.ACTIVE
     # The learning that this one replaces.
     supersedes: str | None = None
+    # Whether it is published beside learnings that say the same or contradict it.
+    beside: bool = False
+    # Its relations to its neighbours as a model named them; None keeps those of the candidate.
+    relations: tuple[StatedRelation, ...] | None = None
     # The version of the candidate that a person saw: a decision since then is refused.
     version: int | None = None
 
@@ -89,6 +103,8 @@ def check_changes(wanted: PublishChanges) -> None:
     """Check the changes by themselves, without the candidate."""
     if wanted.supersedes is not None and wanted.publish_tier is not Tier.ACTIVE:
         raise coded_error("learnings/supersedes_needs_active_tier", pointer="/publish_tier")
+    if wanted.supersedes is not None and wanted.beside:
+        raise coded_error("learnings/supersedes_or_beside", pointer="/beside")
     if wanted.scope is not None:
         check_scope(wanted.scope)
     if wanted.content is not None:
@@ -115,7 +131,14 @@ def with_changes(candidate: Candidate, wanted: PublishChanges) -> Candidate:
         confidence=given_or(wanted.confidence, candidate.confidence),
         expires_at_ms=given_or(wanted.expires_at_ms, expires_at_ms),
         evidence_refs=given_or(wanted.evidence_refs, candidate.evidence_refs),
+        relations=given_or(wanted.relations, _kept_relations(candidate, wanted)),
     )
+
+
+def _kept_relations(candidate: Candidate, wanted: PublishChanges) -> tuple[StatedRelation, ...]:
+    """The relations of a candidate; they say nothing about another content."""
+    is_same = wanted.content is None or wanted.content.strip() == candidate.content
+    return candidate.relations if is_same else ()
 
 
 def _said(candidate: Candidate, wanted: PublishChanges, kind: Kind) -> Candidate:
@@ -138,6 +161,11 @@ def _guarded(kind: Kind) -> Kind:
     return Kind.FACT if kind is Kind.RUN_SUMMARY else kind
 
 
+def no_neighbours(unit: "Unit", said: Candidate) -> tuple[Neighbour, ...]:
+    """Nothing: automation answers nobody."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """The result of a publication."""
@@ -147,7 +175,10 @@ class Published:
     contradicts: tuple[Learning, ...] = ()
     # False if an existing learning says the same, or the candidate was published before.
     is_new: bool = True
+    # Whether an existing learning says the same, which was counted.
+    already: bool = False
     reach: Reach | None = None
+    neighbours: tuple[Neighbour, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +187,10 @@ class PublishedLearning(Learning):
 
     # In a prompt the narrower scope wins.
     contradicts: tuple[RelatedLearning, ...] = ()
+    # Whether it was published before, and says the same.
+    already: Omitted[bool] = None
+    # The learnings nearest to it.
+    neighbours: tuple[Neighbour, ...] = ()
     # The sessions in which it is injected.
     reach: Omitted[Reach] = None
 
@@ -175,21 +210,39 @@ def publish(
     by: Decider,
     now_ms: int,
     listeners: Listeners = NO_LISTENERS,
+    neighbours: NeighboursOf = no_neighbours,
 ) -> Published:
     """Publish a candidate and write its journal events; the last call of a unit."""
-    publication = Publication(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
+    publication = Publication(
+        unit=unit, by=by, now_ms=now_ms, listeners=listeners, neighbours=neighbours
+    )
     result = publication.publish(candidate_id, wanted)
     tell(unit, publication.told, at_ms=now_ms)
     return result
 
 
 def propose_and_publish(
-    unit: "Unit", candidate: Candidate, *, by: Decider, now_ms: int, listeners: Listeners
+    unit: "Unit",
+    candidate: Candidate,
+    wanted: PublishChanges,
+    *,
+    by: Decider,
+    now_ms: int,
+    listeners: Listeners,
+    neighbours: NeighboursOf = no_neighbours,
 ) -> Published:
-    """Store a new candidate and publish it as it is; the last call of a unit."""
-    publication = Publication(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
+    """Store a new candidate and publish it; the last call of a unit.
+
+    What is known already is answered, and no candidate is stored.
+    """
+    publication = Publication(
+        unit=unit, by=by, now_ms=now_ms, listeners=listeners, neighbours=neighbours
+    )
+    named = replace(wanted, scope=wanted.scope or candidate.scope)
+    known = publication.known(with_changes(candidate, named), named)
+    if known is not None:
+        return known
     notice = store(unit, candidate, by=by.principal, now_ms=now_ms, listeners=listeners)
-    named = PublishChanges(scope=candidate.scope)
     result = publication.publish(candidate.candidate_id, named)
     told = publication.told if notice is None else (notice, *publication.told)
     tell(unit, told, at_ms=now_ms)
@@ -204,6 +257,8 @@ class Publication:
     by: Decider
     now_ms: int
     listeners: Listeners
+    # The neighbours of a statement, for the answer and for a refusal.
+    neighbours: NeighboursOf = no_neighbours
     # Notices for `tell` at the end of the unit.
     told: list[LearningNotice] = field(default_factory=list)
 
@@ -225,22 +280,64 @@ class Publication:
             wanted = replace(wanted, scope=suggested_scope(self.unit, candidate))
         return self._decide(candidate, with_changes(candidate, wanted), wanted)
 
+    def known(self, shape: Candidate, wanted: PublishChanges) -> Published | None:
+        """The result for a learning that says the same already, which is counted."""
+        there = self._said_already(shape, wanted)
+        if there is None:
+            return None
+        counted = self._counted(there)
+        result = published(self.unit, counted, now_ms=self.now_ms, is_new=False)
+        return replace(result, already=True, neighbours=self._others(shape, counted))
+
     def _decide(self, candidate: Candidate, shape: Candidate, wanted: PublishChanges) -> Published:
         self.unit.learnings.hold(shape.scope)
-        there = duplicate_of(self.unit, shape, now_ms=self.now_ms)
-        if there is not None and _is_reworded(there, shape, wanted):
-            there = None
-        if there is None and wanted.supersedes is not None:
+        known = self.known(shape, wanted)
+        if known is not None:
+            self._link(candidate, known.learning)
+            return known
+        there = None
+        if wanted.supersedes is not None:
             there = self.unit.learnings.replacing([wanted.supersedes]).get(wanted.supersedes)
         if there is not None:
             return self._settle(there, candidate, is_new=False)
         target = self._target(wanted.supersedes, shape)
-        other = conflict_with(self.unit, shape, now_ms=self.now_ms, supersedes=wanted.supersedes)
+        other = self._in_the_way(shape, wanted)
         if other is not None:
-            raise coded_error("learnings/learning_conflict", learning_id=other.learning_id)
+            near = [asdict(it) for it in self.neighbours(self.unit, shape)]
+            shown: dict[str, Any] = {"neighbours": near} if near else {}
+            raise coded_error("learnings/learning_conflict", learning_id=other.learning_id, **shown)
         learning = self._learning(shape, wanted)
         check_learning(learning)
         return self._save(candidate, learning, target)
+
+    def _said_already(self, shape: Candidate, wanted: PublishChanges) -> Learning | None:
+        """A learning that says the same wherever this one would be injected."""
+        if wanted.beside:
+            return None
+        there = duplicate_of(self.unit, shape, now_ms=self.now_ms)
+        if there is not None:
+            return None if _is_reworded(there, shape, wanted) else there
+        if wanted.supersedes is not None:
+            return None
+        same = stated_in_the_way(self.unit, shape, Relation.SAME, now_ms=self.now_ms)
+        return same if same is not None and covers(self.unit, same.scope, shape.scope) else None
+
+    def _counted(self, there: Learning) -> Learning:
+        """The learning that was said again, with its count."""
+        found = self.unit.learnings.get(there.learning_id, lock=True) or there
+        counted = replace(found, said_again=found.said_again + 1)
+        self.unit.learnings.update(counted, expected_version=found.version)
+        return counted
+
+    def _in_the_way(self, shape: Candidate, wanted: PublishChanges) -> Learning | None:
+        """The learning that this one contradicts, unless a person wants both or replaces it."""
+        if wanted.beside:
+            return None
+        now, supersedes = self.now_ms, wanted.supersedes
+        other = conflict_with(self.unit, shape, now_ms=now, supersedes=supersedes)
+        if other is None and supersedes is None:
+            return stated_in_the_way(self.unit, shape, Relation.CONTRADICTS, now_ms=now)
+        return other
 
     def _save(self, candidate: Candidate, learning: Learning, target: Learning | None) -> Published:
         self.unit.learnings.add(learning)
@@ -253,7 +350,13 @@ class Publication:
 
     def _settle(self, learning: Learning, candidate: Candidate, *, is_new: bool) -> Published:
         self._link(candidate, learning)
-        return published(self.unit, learning, now_ms=self.now_ms, is_new=is_new)
+        result = published(self.unit, learning, now_ms=self.now_ms, is_new=is_new)
+        return replace(result, neighbours=self._others(candidate, learning))
+
+    def _others(self, said: Candidate, learning: Learning) -> tuple[Neighbour, ...]:
+        """The neighbours of a statement besides the learning that it became."""
+        near = self.neighbours(self.unit, said)
+        return tuple(it for it in near if it.learning_id != learning.learning_id)
 
     def _made_before(self, candidate: Candidate) -> Learning | None:
         """The learning of a candidate from an earlier publication."""

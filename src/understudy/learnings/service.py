@@ -72,6 +72,8 @@ class Replacement:
     applies: Applies | None = None
     confidence: int | None = None
     expires_at_ms: int | None = None
+    # Whether it is published beside other learnings that say the same or contradict it.
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +133,8 @@ def supersede(
         raise not_live_error(target)
     check_cover(unit, target, scope)
     learning = _replacing(target, wanted, now_ms=now_ms)
-    _require_room(unit, learning, now_ms=now_ms)
+    if not wanted.beside:
+        _require_room(unit, learning, now_ms=now_ms)
     unit.learnings.add(learning)
     told = ending.supersede(target, learning.learning_id)
     unit.after_commit(partial(listeners.observer.learning_published, PolicyDecision.MANUAL))

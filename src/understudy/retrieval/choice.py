@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Final
 
 from understudy.core.dataclass import dataclass
+from understudy.learnings.keys import contradict
 from understudy.learnings.model import Applies, Kind, Learning, Sensitivity
-from understudy.learnings.relations import StatementRelation, relation
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS
 from understudy.retrieval.documents import Document, Field, Scored, Statistics
 from understudy.retrieval.frame import Note, text_tokens
@@ -413,7 +413,7 @@ def _is_overridden(learning: Learning, said: _Said) -> bool:
     own = SCOPE_RANK[learning.scope.kind]
     by_scope = said.get((learning.kind, learning.subject_key or ""), {})
     return any(
-        relation(said_there, learning.content) is StatementRelation.CONFLICT
+        contradict(said_there, learning.content)
         for at, contents in by_scope.items()
         if at < own
         for said_there in contents

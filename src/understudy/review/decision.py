@@ -99,7 +99,7 @@ def after_conflict(decision: ReviewDecision, other: Learning | None) -> ReviewDe
     """Manual review if a learning conflicts."""
     if other is None:
         return decision
-    why = f"it conflicts with {other.learning_id}, which says something else of the same subject"
+    why = f"it conflicts with {other.learning_id}, which says otherwise"
     return decision.because(ReviewAction.MANUAL_REVIEW, why)
 
 

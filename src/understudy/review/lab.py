@@ -11,9 +11,9 @@ from understudy.guard.rule import Finding
 from understudy.learnings.checks import check_content
 from understudy.learnings.conflicts import conflict_with, duplicate_of
 from understudy.learnings.guard import SecretGuard
-from understudy.learnings.model import Applies, Candidate, CapturePath, Kind, Origin
+from understudy.learnings.keys import obvious_relation
+from understudy.learnings.model import Applies, Candidate, CapturePath, Kind, Origin, Relation
 from understudy.learnings.proposal import NewCandidate, make_candidate
-from understudy.learnings.relations import StatementRelation, relation
 from understudy.redaction.scrub import scrub_counted
 from understudy.review.dry_run import CandidateOutlook, outlook
 from understudy.review.evaluate import evaluate
@@ -76,7 +76,7 @@ class LabStatement:
     duplicate_of: Annotated[str | None, OMIT] = None
     conflicts_with: Annotated[str | None, OMIT] = None
     # How it relates to the second text.
-    relation: Annotated[StatementRelation | None, OMIT] = None
+    relation: Annotated[Relation | None, OMIT] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class Laboratory:
             applies=candidate.applies,
             duplicate_of=same.learning_id if same else None,
             conflicts_with=against.learning_id if against else None,
-            relation=relation(candidate.content, other) if other else None,
+            relation=obvious_relation(candidate.content, other) if other else None,
         )
         verdict = LabVerdict(
             policy_revision=policy.revision,

@@ -15,6 +15,7 @@ from understudy.learnings.capture_settings import (
     MAX_NAME_CHARS,
     MAX_TIMEOUT_MS,
     CaptureSettings,
+    ConflictSettings,
     ModelChoice,
     SemanticCaptureSettings,
 )
@@ -158,6 +159,7 @@ class LearningPolicy:
     judge: Annotated[JudgeSettings, AfterValidator(_checked_judge)] = JudgeSettings()
     promotion: PromotionSettings = PromotionSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    conflicts: ConflictSettings = ConflictSettings()
 
 
 DEFAULT: Final = LearningPolicy()
@@ -184,6 +186,8 @@ def policy_digest(policy: LearningPolicy) -> str:
     said["promotion"] = {name: said["promotion"][name] for name in ("require_executed_evidence",)}
     # Reviews do not depend on retrieval settings.
     del said["retrieval"]
+    # Nor on how a model compares statements.
+    del said["conflicts"]
     canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -222,6 +226,11 @@ def promotion_in(unit: "Unit") -> PromotionSettings:
 def retrieval_in(unit: "Unit") -> RetrievalSettings:
     """The retrieval settings of the policy in force."""
     return policy_in(unit).retrieval
+
+
+def conflicts_in(unit: "Unit") -> ConflictSettings:
+    """The settings of the policy in force for comparing statements."""
+    return policy_in(unit).conflicts
 
 
 def judge_in(unit: "Unit") -> JudgeSettings:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from understudy.core.clock import Clock
 from understudy.core.dataclass import dataclass
 from understudy.learnings.already_decided import declined
-from understudy.learnings.conflicts import against_automation, duplicate_of
+from understudy.learnings.conflicts import against_automation, duplicate_of, stated_in_the_way
 from understudy.learnings.events import NO_LISTENERS, Listeners
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.model import (
@@ -17,8 +17,10 @@ from understudy.learnings.model import (
     Learning,
     Mode,
     Origin,
+    Relation,
     ReviewAction,
 )
+from understudy.learnings.neighbours import Neighbourhood
 from understudy.review.decision import (
     Application,
     ReviewDecision,
@@ -73,6 +75,7 @@ class Reviewer:
     judge: Judge
     listeners: Listeners = NO_LISTENERS
     guard: SecretGuard = NO_LITERALS
+    neighbourhood: Neighbourhood | None = None
 
     async def review(self, job: Job) -> None:
         """Review the candidate of a job, apply the decision, and finish the job."""
@@ -83,6 +86,9 @@ class Reviewer:
             await retry_while_db_down(self._repeat, job, case, case.stored)
         else:
             decision = await self._decide(job, case)
+            if decision.publishes and self.neighbourhood is not None:
+                looking = self.neighbourhood.refresh(job.job_id, may_ask=job.may_ask)
+                await while_held(looking, partial(self._extend, job))
             support = None
             if decision.action is ReviewAction.PUBLISH_ACTIVE:
                 support = await retry_while_db_down(self._support, case.candidate)
@@ -248,4 +254,6 @@ def _conflict(
     # A duplicate of a learning cannot conflict with another.
     if duplicate_of(unit, candidate, now_ms=now_ms) is not None:
         return None
-    return against_automation(unit, candidate, now_ms=now_ms)
+    obvious = against_automation(unit, candidate, now_ms=now_ms)
+    stated = stated_in_the_way(unit, candidate, Relation.CONTRADICTS, now_ms=now_ms)
+    return obvious or stated

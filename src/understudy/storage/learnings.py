@@ -1,6 +1,6 @@
 """The stores of learnings, which are also in the term index, and of their uses in runs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from operator import attrgetter
@@ -15,7 +15,6 @@ from understudy.learnings.keys import KEY_RULES
 from understudy.learnings.model import TERM_KIND, Kind, Learning, LearningFilter, LearningUse
 from understudy.learnings.visibility import index_scopes
 from understudy.retrieval.terms import terms_of
-from understudy.retrieval.vocabulary import general_weight
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.engine import Dialect
 from understudy.storage.learning_rows import (
@@ -187,17 +186,6 @@ class LearningStore:
         )
         return _newest(chain.from_iterable(found.values()))
 
-    def like(self, content: str, *, least: float, limit: int) -> tuple[Learning, ...]:
-        """Learnings of any scope that share at least this part of their terms, likest first."""
-        terms = set(terms_of(content))
-        # Texts that share half of their terms share one of the rarest; more terms cost more
-        # queries.
-        rarest = sorted(terms, key=lambda term: (-general_weight(term), term))[:LOOKED_UP]
-        ids = self._terms.anywhere(TERM_KIND, terms=rarest, limit=limit) if terms else ()
-        found = ((_likeness(terms, it), it) for it in self.readable(ids).values())
-        like = sorted((-share, it.learning_id, it) for share, it in found if share >= least)
-        return tuple(it for _, _, it in like)
-
     def count_by_status(self) -> Mapping[str, int]:
         """The number of learnings in each status; cached."""
         return self._cached(
@@ -323,12 +311,6 @@ def _read_once(row: Any) -> Learning:
         known = (stored, read_learning(row))
         _READ.put(row.learning_id, known)
     return known[1]
-
-
-def _likeness(terms: Set[str], learning: Learning) -> float:
-    """The Jaccard similarity of the terms of two texts."""
-    others = set(terms_of(learning.content))
-    return len(terms & others) / len(terms | others)
 
 
 def _newest(found: Iterable[Learning]) -> tuple[Learning, ...]:

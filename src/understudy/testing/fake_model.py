@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 from understudy.learnings.extraction import INSTRUCTIONS
+from understudy.learnings.neighbours import INSTRUCTIONS as COMPARE
 from understudy.testing import anthropic_wire, openai_wire
 from understudy.testing.answers import Answer, Dialect, FakeCall, SeenRequest, Turn
 from understudy.testing.loopback import HttpReply, HttpRequest, LoopbackServer
@@ -138,7 +139,7 @@ class FakeModel:
             await self._control(request, reply)
             return
         seen = _read(request, dialect)
-        if seen.system == INSTRUCTIONS and not self.script_captures:
+        if seen.system in {INSTRUCTIONS, COMPARE} and not self.script_captures:
             self.captures.append(seen)
             await _speak(NOTHING_FOUND, seen, reply)
             return

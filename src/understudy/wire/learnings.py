@@ -76,6 +76,10 @@ class CreateLearning(RequestBody):
     scope: ScopeBody = ScopeBody(kind=ScopeKind.WORKSPACE, id="default")
     applies: Lax[Applies | None] = None
     expires_at_ms: Millis | None = None
+    # The learning that it supersedes.
+    supersedes: Id | None = None
+    # Whether it is published beside learnings that say the same or contradict it.
+    beside: bool = False
 
 
 class PublishCandidate(RequestBody):
@@ -93,6 +97,8 @@ class PublishCandidate(RequestBody):
     evidence_refs: list[EvidenceRefBody] | None = Field(default=None, max_length=MAX_EVIDENCE)
     # The learning that it supersedes.
     supersedes: Id | None = None
+    # Whether it is published beside learnings that say the same or contradict it.
+    beside: bool = False
     # The version that was shown: if somebody decided since, the call is refused.
     version: Millis | None = None
 
@@ -162,6 +168,8 @@ class SupersedeLearning(RequestBody):
     applies: Lax[Applies | None] = None
     confidence: int | None = None
     expires_at_ms: Millis | None = None
+    # Whether it is published beside other learnings that say the same or contradict it.
+    beside: bool = False
 
 
 class ChangeLearning(RequestBody):

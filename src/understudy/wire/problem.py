@@ -19,3 +19,5 @@ class Problem(View):
     instance: str = ""
     errors: Omitted[list[FieldError]] = None
     params: Omitted[dict[str, object]] = None
+    # Of a publication that contradicts what is known: the learnings nearest to it.
+    neighbours: Omitted[list[dict[str, object]]] = None

@@ -15,7 +15,7 @@ def related(*lines: Any) -> tuple[int, list[Any]]:
 def test_each_pair_is_the_same_in_conflict_or_unrelated() -> None:
     code, answers = related(
         {"id": "1", "a": "Our vet is Dr Lund.", "b": "The vet: Dr Lund", "kind": "fact"},
-        {"id": "2", "a": "I live in Porto.", "b": "I have moved to Ghent.", "kind": "fact"},
+        {"id": "2", "a": "Our vet is Dr Lund.", "b": "The vet is Dr Moe.", "kind": "fact"},
         {"id": "3", "a": "I live in Porto.", "b": "I work in Ghent."},
     )
 

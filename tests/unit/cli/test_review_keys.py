@@ -94,23 +94,25 @@ def test_nothing_is_shown_again_where_nothing_was_skipped() -> None:
     assert "none was skipped before this one; z takes the last decision back" in person.heard
 
 
-def test_both_are_kept_where_they_stand_in_other_scopes() -> None:
-    shown = item(reaches=[HERE, ALL], suggested_scope=WORKSPACE, contradicts=[related_document()])
+@pytest.mark.parametrize("rival", ["contradicts", "conflicts_with"])
+def test_both_are_kept_beside_each_other(rival: str) -> None:
+    other: Any = related_document()
+    found: dict[str, Any] = {rival: [other] if rival == "contradicts" else other}
+    shown = item(reaches=[HERE, ALL], suggested_scope=WORKSPACE, **found)
 
     assert decide(FakePerson("b"), [shown], ok(learning_document())) == [
-        (PUBLISH, {"scope": WORKSPACE})
+        (PUBLISH, {"scope": WORKSPACE, "beside": True})
     ]
 
 
-def test_one_scope_does_not_keep_both_and_another_does() -> None:
-    rival = related_document()
-    shown = item(reaches=[HERE, ALL], suggested_scope=WORKSPACE, conflicts_with=rival)
-    person = FakePerson("b", "1", "b")
+def test_a_neighbour_is_replaced_that_only_a_person_sees_the_contradiction_with() -> None:
+    near = {**related_document(), "score": 1.5, "relation": "unknown"}
+    del near["status"]
+    shown = item(reaches=[HERE, ALL], suggested_scope=WORKSPACE, neighbours=[near])
 
-    sent = decide(person, [shown], ok(learning_document()))
+    sent = decide(FakePerson("s"), [shown], ok(learning_document()))
 
-    assert sent == [(PUBLISH, {"scope": HERE["scope"]})]
-    assert "one scope holds one of the two" in person.screen
+    assert sent == [(PUBLISH, {"scope": WORKSPACE, "supersedes": near["learning_id"]})]
 
 
 def test_whoever_wants_to_look_is_told_the_pages_of_the_console() -> None:

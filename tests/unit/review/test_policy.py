@@ -230,6 +230,7 @@ def test_what_is_left_out_takes_its_documented_default() -> None:
             "max_standing_entries": 12,
             "max_standing_tokens": 600,
         },
+        "conflicts": {"model": None, "timeout_ms": 8_000},
     }
 
 

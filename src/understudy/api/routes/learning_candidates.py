@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Path, Query
+from fastapi.concurrency import run_in_threadpool
 from pydantic import ValidationError
 
 from understudy.api.bodies import located, record_of
@@ -95,9 +96,12 @@ def list_candidates(
 
 @router.post(ALL, operation_id="learning_candidates.create")
 @operator()
-def create(body: CreateCandidate, services: Services, caller: Caller) -> Candidate:
+async def create(body: CreateCandidate, services: Services, caller: Caller) -> Candidate:
     """Propose something worth knowing; nothing takes effect before it is published."""
-    return services.learning.candidates.create(caller, record_of(NewCandidate, body))
+    service, wanted = services.learning.candidates, record_of(NewCandidate, body)
+    candidate = await run_in_threadpool(service.create, caller, wanted)
+    await service.look_around(candidate.candidate_id)
+    return candidate
 
 
 def _publishes(body: Any) -> bool:
@@ -190,7 +194,7 @@ def explain(candidate_id: CandidateId, services: Services) -> CandidateExplainVi
 
 @router.post(ONE + "/publish", operation_id="learning_candidates.publish")
 @operator()
-def publish(
+async def publish(
     candidate_id: CandidateId,
     services: Services,
     caller: Caller,
@@ -199,7 +203,11 @@ def publish(
     """Make a learning of it; one that says the same already is answered instead."""
     given = body or PublishCandidate()
     wanted = record_of(PublishChanges, given, publish_tier=given.publish_tier or Tier.ACTIVE)
-    return published_learning(services.learning.candidates.publish(caller, candidate_id, wanted))
+    service = services.learning.candidates
+    compared = await service.compared_again(candidate_id, wanted)
+    return published_learning(
+        await run_in_threadpool(service.publish, caller, candidate_id, compared)
+    )
 
 
 @router.post(ONE + "/reject", operation_id="learning_candidates.reject")

@@ -3,6 +3,7 @@
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Path, Query
+from fastapi.concurrency import run_in_threadpool
 
 from understudy.api.bodies import record_of
 from understudy.api.gate import GatedRoute
@@ -27,7 +28,7 @@ from understudy.learnings.model import (
     related,
 )
 from understudy.learnings.proposal import NewCandidate
-from understudy.learnings.publication import Published, PublishedLearning
+from understudy.learnings.publication import PublishChanges, Published, PublishedLearning
 from understudy.learnings.service import LearningChanges, Replacement
 from understudy.sessions.learning_scopes import ScopeKind
 from understudy.wire.learnings import (
@@ -132,10 +133,12 @@ def list_learnings(
 
 @router.post(ALL, operation_id="learnings.create")
 @operator(action="learning_candidates.publish")
-def create(body: CreateLearning, services: Services, caller: Caller) -> PublishedLearning:
+async def create(body: CreateLearning, services: Services, caller: Caller) -> PublishedLearning:
     """Propose and publish in one step; one that says the same already is answered instead."""
-    learned = services.learning.candidates.learn(caller, record_of(NewCandidate, body))
-    return published_learning(learned)
+    service, wanted = services.learning.candidates, record_of(NewCandidate, body)
+    changes = PublishChanges(supersedes=body.supersedes, beside=body.beside)
+    compared = await service.compared(wanted, changes)
+    return published_learning(await run_in_threadpool(service.learn, caller, wanted, compared))
 
 
 @router.post(ALL + "/revoke-matching", operation_id="learnings.revoke_matching")
@@ -210,5 +213,7 @@ def published_learning(published: Published) -> PublishedLearning:
         PublishedLearning,
         published.learning,
         contradicts=related(published.contradicts),
+        already=published.already or None,
+        neighbours=published.neighbours,
         reach=published.reach,
     )

@@ -11,6 +11,11 @@
   const isTyping = (target) =>
     target instanceof HTMLElement && (target.isContentEditable || (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && !/^(checkbox|radio)$/.test(target.type)));
 
+  // To keep both replaces none.
+  document.addEventListener("click", (event) => {
+    const form = event.target.closest?.('button[name="beside"]')?.form;
+    form?.querySelectorAll('[name="supersedes"]').forEach((each) => { each.checked = false; });
+  });
   document.addEventListener("click", (event) => {
     const target = event.target instanceof Element ? event.target : null;
     if (target?.closest("button.theme")) {
