@@ -66,8 +66,9 @@ def test_what_a_caller_leaves_out_takes_its_default(learning_daemon: LearningDae
     decided = learning_daemon.candidate(found["candidate_id"])
     assert decided["state"] == "published"
     assert decided["published_learning_id"] == learning["learning_id"]
+    beside = ("contradicts", "neighbours", "reach")
     assert learning_daemon.learnings(status="active") == [
-        {name: value for name, value in learning.items() if name not in ("contradicts", "reach")}
+        {name: value for name, value in learning.items() if name not in beside}
     ]
 
 
@@ -180,7 +181,6 @@ def test_what_only_sounds_like_a_secret_is_learned(learning_daemon: LearningDaem
             "Project codename is Atlas.",
             ["project codename: atlas", "The project codename = ATLAS;"],
         ),
-        ("Le projet est Atlas", ["projet: atlas"]),
         ("Thủ đô là Hà Nội", ["Thủ đô: Hà Nội", "thủ đô = hà nội"]),
         ("项目代号是阿特拉斯", ["项目代号：阿特拉斯", "项目代号＝阿特拉斯"]),
     ],

@@ -54,6 +54,7 @@ DEFAULT = {
         "max_standing_entries": 12,
         "max_standing_tokens": 600,
     },
+    "conflicts": {"model": None, "timeout_ms": 8_000},
 }
 
 

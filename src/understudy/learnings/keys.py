@@ -1,12 +1,12 @@
 """Semantic keys: when two statements are obviously the same, and what is obviously their subject.
 
 `The project codename is Atlas.` and `project codename: atlas` are one statement; with another name
-in place of Atlas, or denied, it is a contradiction. So are two texts that differ in one number or
+in place of Atlas, or denied, it is a contradiction. So are two texts that differ in one count or
 one negation alone. Whatever else says the same or the contrary is found among the neighbours.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -180,7 +180,7 @@ def _parts_of(content: str) -> _Parts:
             return _Parts(subject, value, after == 1, has_copula=True, is_property=is_property)
     words, denials = _words(line)
     numbers = tuple(it for it in words if _NUMBER.fullmatch(it))
-    if len(numbers) == 1:
+    if len(numbers) == 1 and _counts(words, words.index(numbers[0])):
         return _Parts(
             tuple(NUMBER if it in numbers else it for it in words),
             numbers,
@@ -188,6 +188,11 @@ def _parts_of(content: str) -> _Parts:
             has_copula=False,
         )
     return _Parts(words, (), denials == 1, has_copula=False)
+
+
+def _counts(words: Sequence[str], at: int) -> bool:
+    """Whether a number counts what stands behind it: `3 ovens`; in `gate 3 is …` it is a name."""
+    return len(words) / 2 <= at < len(words) - 1
 
 
 def _is_name(content: str, value: tuple[str, ...]) -> bool:

@@ -52,6 +52,8 @@ UNRELATED = (
     ("The sky is not blue", "The sky is not green"),
     ("We ship 3 apps in 2 weeks", "We ship 4 apps in 2 weeks"),
     ("We use Kafka", "We use RabbitMQ"),
+    ("Gate 3 has a green bolt", "Gate 4 has a green bolt"),
+    ("Fact number 3", "Fact number 4"),
     ("Read https://example.com/a", "Read https://example.com/b"),
 )
 
