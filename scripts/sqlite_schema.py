@@ -1,10 +1,9 @@
-"""What all migrations, ours and the engine's, make of an empty SQLite file, as SQL in their order."""
+"""What all migrations make of an empty SQLite file, as SQL in their order."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from alembic import command
-from dbos import DBOS
 
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import VERSION_TABLE, alembic_config
@@ -16,7 +15,6 @@ WRITTEN = """
         AND name NOT IN (SELECT name FROM pragma_table_list WHERE type = 'shadow')
     ORDER BY rowid
 """
-VERSIONS = {VERSION_TABLE: "version_num", "dbos_migrations": "version"}
 
 
 def sqlite_schema() -> str:
@@ -27,12 +25,12 @@ def sqlite_schema() -> str:
         with engine.connect() as connection:
             command.upgrade(alembic_config(connection), "head")
             connection.commit()
-        DBOS.migrate(url)
         with engine.connect() as connection:
             statements = [*connection.exec_driver_sql(WRITTEN).scalars()]
-            for table, column in VERSIONS.items():
-                version = connection.exec_driver_sql(f"SELECT {column} FROM {table}").scalar()
-                statements.append(f"INSERT INTO {table} VALUES ({version!r})")
+            version = connection.exec_driver_sql(
+                f"SELECT version_num FROM {VERSION_TABLE}"
+            ).scalar()
+            statements.append(f"INSERT INTO {VERSION_TABLE} VALUES ({version!r})")
         engine.dispose()
     lines = [line.rstrip() for each in statements for line in f"{each};".splitlines()]
     return "\n".join(["-- Written by scripts/reference.", *lines, ""])

@@ -10,7 +10,8 @@ from starlette.testclient import TestClient
 from tests.api.live import Live
 from understudy.api.idempotency import WAIT_S
 from understudy.daemon.wiring import Daemon
-from understudy.engine.takeover import AGAIN_S, LOOK_EVERY_S, LOOKS_TO_BE_SURE
+from understudy.engine.heartbeat import AGAIN_S
+from understudy.engine.takeover import LOOK_EVERY_S, LOOKS_TO_BE_SURE
 
 
 def key(value: str) -> dict[str, str]:

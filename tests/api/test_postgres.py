@@ -10,7 +10,7 @@ from tests.api.live import Live, joined, live_daemon
 from tests.api.skill_users import packed
 from tests.support.postgres import MakeDatabase
 from tests.support.skill_service_harness import OK_MD, SLUG
-from understudy.engine.takeover import lock_number
+from understudy.engine.heartbeat import lock_number
 from understudy.testing.answers import Answer
 
 pytestmark = pytest.mark.postgres

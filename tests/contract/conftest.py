@@ -169,7 +169,7 @@ def empty_database(
     settings = make_settings(tmp_path, database_url=migrated_url)
     queued: list[tuple[str, str]] = []
 
-    def enqueue(_: sa.Connection, run: Run) -> None:
+    def enqueue(run: Run) -> None:
         queued.append((run.run_id, run.session_id))
 
     units = Units(

@@ -351,23 +351,22 @@ def test_many_submitters_of_one_session_are_served_in_their_order(
 
 
 def test_work_that_nobody_holds_is_put_back(settings: Settings, fake: FakeModel) -> None:
-    """As after a claim whose acknowledgement was lost: under way by the records, held by nobody."""
+    """As after a start that was cut off: under way by the records, held by nobody."""
 
     async def scenario() -> None:
         async with running(settings) as inside:
             upkeep = inside.daemon.services.runs.upkeep
+            engine, signals = inside.daemon.resources.engine, inside.daemon.resources.signals
             await inside.session()
             fake.hold()
             run_id = await inside.submit("one")
             await asyncio.to_thread(fake.wait_for_requests, 1)
             await asyncio.to_thread(upkeep.put_back_stranded)
             await asyncio.to_thread(upkeep.put_back_stranded)
-            assert (
-                inside.daemon.resources.engine.stranded(inside.daemon.resources.signals.active())
-                == frozenset()
-            )
-            assert inside.daemon.resources.engine.stranded(()) == {run_id}
-            await asyncio.to_thread(inside.daemon.resources.engine.put_back, run_id)
+            held = signals.active()
+            assert await asyncio.to_thread(engine.stranded, held) == frozenset()
+            assert await asyncio.to_thread(engine.stranded, ()) == {run_id}
+            await asyncio.to_thread(engine.put_back, run_id)
             await asyncio.to_thread(fake.wait_for_requests, 2)
             fake.release()
             assert (await inside.wait(run_id)).run.status is RunStatus.COMPLETED

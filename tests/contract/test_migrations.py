@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from dbos import DBOS
 
 from tests.support.factories import NOW, make_agent, make_run, make_session
 from tests.support.learning_factories import make_learning
@@ -25,6 +24,7 @@ from understudy.channels.bridge_model import BridgeDeliveryStatus, Connector
 from understudy.channels.model import EventName, ThreadStatus, TopicKind
 from understudy.channels.stimulus_model import StimulusStatus
 from understudy.core.audit import AuditOutcome
+from understudy.core.errors import Unavailable
 from understudy.core.principal import Role
 from understudy.deliveries.model import TryOutcome
 from understudy.evolution.proposals import ProposalState
@@ -200,10 +200,9 @@ def written(engine: sa.Engine) -> list[tuple[str, str]]:
         return [(row.name, " ".join((row.sql or "").split())) for row in rows]
 
 
-def versions(engine: sa.Engine) -> list[object]:
-    tables = (VERSION_TABLE, "dbos_migrations")
+def version(engine: sa.Engine) -> object:
     with engine.connect() as connection:
-        return [connection.exec_driver_sql(f"SELECT * FROM {each}").all() for each in tables]
+        return connection.exec_driver_sql(f"SELECT * FROM {VERSION_TABLE}").all()
 
 
 def test_a_new_database_has_the_schema_of_the_code(engine: sa.Engine) -> None:
@@ -223,10 +222,9 @@ def test_a_new_sqlite_file_is_as_if_made_by_the_migrations(tmp_path: Path) -> No
     new, upgraded = map(open_engine, urls)
     migrate(new)
     at_revision(upgraded, "head")
-    DBOS.migrate(urls[1])
 
     assert written(new) == written(upgraded)
-    assert versions(new) == versions(upgraded)
+    assert version(new) == version(upgraded)
     for engine in (new, upgraded):
         engine.dispose()
 
@@ -248,8 +246,9 @@ def test_a_schema_that_cannot_be_completed_leaves_nothing_behind(tmp_path: Path)
 
 def test_a_sqlite_file_with_tables_of_others_is_migrated_step_by_step(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'shared'}"
-    DBOS.migrate(url)
     engine = open_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE theirs (name TEXT)")
 
     migrate(engine)
 
@@ -410,4 +409,24 @@ def test_daemons_that_migrate_at_once_all_succeed(make_database: MakeDatabase) -
     assert [process.returncode for process in started] == [0, 0, 0], said
     engine = open_engine(url)
     assert differences(engine) == []
+    engine.dispose()
+
+
+@pytest.mark.postgres
+def test_a_server_that_keeps_stopped_daemons_connected_is_refused(
+    make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = open_engine(make_database())
+    with engine.connect() as connection:
+        version = connection.exec_driver_sql("SHOW server_version_num").scalar_one()
+    monkeypatch.setattr("understudy.storage.migrate.OLDEST_SERVER", (99,))
+
+    with pytest.raises(Unavailable) as refused:
+        migrate(engine)
+
+    assert refused.value.code == "server_too_old"
+    major = int(version) // 10_000
+    assert f"is PostgreSQL {major}; Understudy needs PostgreSQL 99 or newer" in str(refused.value)
+    with engine.connect() as connection:
+        assert sa.inspect(connection).get_table_names() == []
     engine.dispose()

@@ -15,7 +15,7 @@ from tests.api.live import live_daemon, settings_at
 
 pytestmark = pytest.mark.one_database
 
-STATEMENTS, COMMITS = 55, 7
+STATEMENTS, COMMITS = 90, 14
 
 
 def test_a_run_of_two_model_calls_and_a_tool_call_stays_within_its_statements(

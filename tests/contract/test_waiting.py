@@ -32,15 +32,6 @@ async def test_a_call_that_needs_approval_puts_the_run_to_sleep(
     assert database.queued == [(run_id, "s1")]
 
 
-async def test_the_queue_is_looked_at_again_after_a_run_has_fallen_asleep(
-    guarded: ApprovalRuns, fake: FakeModel
-) -> None:
-    """An answer may have queued it before the engine has stored that this execution is over."""
-    fake.queue(call("probe", {"label": "x"}))
-
-    assert await guarded.executor.execute(guarded.submit())
-
-
 async def test_allowing_wakes_the_same_run_and_the_call_runs_once(
     guarded: ApprovalRuns, approver: Approver, fake: FakeModel, database: UnitsOnDatabase
 ) -> None:

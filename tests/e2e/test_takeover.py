@@ -1,5 +1,6 @@
 """Two daemons on one PostgreSQL: when one dies, the other goes on with its work."""
 
+import signal
 import time
 from pathlib import Path
 
@@ -7,8 +8,8 @@ import psycopg
 import pytest
 
 from tests.e2e.conftest import routes_to
-from tests.support.daemon import DaemonProcess, wait_for
-from tests.support.planned_runs import all_ended, check_journal, journal_of, plan_for
+from tests.support.daemon import PATIENCE_S, DaemonProcess, capture_off, wait_for
+from tests.support.planned_runs import MODEL_CALLS, all_ended, check_journal, journal_of, plan_for
 from tests.support.postgres import MakeDatabase
 from understudy.testing.fake_model import FakeModel
 
@@ -97,3 +98,56 @@ def test_a_daemon_that_only_lost_its_heartbeat_keeps_its_runs(
         model.release()
         assert first.wait_for_run(run_id)["status"] == "completed"
         assert len(model.requests) == 1
+
+
+def everything(url: str) -> dict[str, list[tuple[object, ...]]]:
+    """The rows of the tables that runs write to."""
+    tables = ("journal", "runs", "sessions", "artifacts", "deliveries", "signals", "requests")
+    with psycopg.connect(url) as connection:
+        return {
+            table: connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
+            for table in tables
+        }
+
+
+def test_a_stopped_daemon_loses_its_runs_and_writes_nothing_when_it_wakes(
+    tmp_path: Path, model: FakeModel, make_database: MakeDatabase
+) -> None:
+    url = make_database()
+    config = routes_to(model)
+    sessions = [f"s{number}" for number in range(4)]
+    with (
+        DaemonProcess(tmp_path / "one", database_url=url, config=config) as first,
+        DaemonProcess(tmp_path / "two", database_url=url, config=config) as second,
+    ):
+        capture_off(first)
+        for session in sessions:
+            first.post("/v1/sessions", {"session_id": session})
+        model.hold()
+        labels = {}
+        for number in range(2):
+            for session in sessions:
+                label = f"{session}-r{number}"
+                labels[first.submit(session, plan_for(label))] = label
+        model.wait_for_requests(4, timeout_s=PATIENCE_S)
+        first.signal(signal.SIGSTOP)
+        # The other daemon asks again what the stopped one has asked.
+        model.wait_for_requests(8, timeout_s=PATIENCE_S)
+        model.release()
+        runs = wait_for(lambda: all_ended(second, len(labels)), 90, what="all runs to end")
+        before, asked = everything(url), len(model.requests)
+
+        # The answers to what it asked have arrived meanwhile.
+        first.signal(signal.SIGCONT)
+        is_over = lambda: first.log().count("run.taken_over") == len(sessions)  # noqa: E731
+        wait_for(is_over, what="the woken daemon to let its runs go")
+        assert everything(url) == before
+        assert len(model.requests) == asked
+        journals = {session: journal_of(second, session) for session in sessions}
+        assert first.run("s0", plan_for("s0-again"))["status"] == "completed"
+
+    assert {run["status"] for run in runs.values()} == {"completed"}
+    for session, events in journals.items():
+        check_journal(events, [run for run in labels if labels[run].startswith(session)])
+    # Of the first runs only the call in flight was repeated.
+    assert asked == 4 + 2 * 4 * MODEL_CALLS

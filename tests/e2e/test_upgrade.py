@@ -15,9 +15,12 @@ import pytest
 import sqlalchemy as sa
 
 from tests.contract.test_migrations import differences
-from tests.support.daemon import DaemonProcess
+from tests.e2e.conftest import routes_to
+from tests.support.daemon import DaemonProcess, wait_for
+from tests.support.planned_runs import MODEL_CALLS, all_ended, check_journal, journal_of
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import VERSION_TABLE, migrate
+from understudy.testing.fake_model import FakeModel
 
 pytestmark = pytest.mark.e2e
 
@@ -26,6 +29,9 @@ RECOMPUTED = frozenset({"semantic_key", "subject_key"})
 # The home sets no policy in its first revision, so that shows the defaults of today.
 DEFAULTS = "/v1/runtime/learning-policy/revisions/items/2/policy/"
 OLD_HOME = Path(__file__).parent / "homes" / "7fde913.tar.xz"
+# Killed by commit 41f7bf00 with a run under way and two in line in each of two sessions, which its
+# durable engine kept in the same file.
+QUEUED_HOME = Path(__file__).parent / "homes" / "41f7bf00.tar.xz"
 
 
 @pytest.fixture
@@ -74,6 +80,22 @@ def test_runs_that_waited_in_an_old_home_go_on(old: Path) -> None:
         ended = [daemon.wait_for_run(run_id) for run_id in (asked, held)]
 
     assert [run["status"] for run in ended] == ["completed", "completed"]
+
+
+def test_runs_that_an_older_version_had_queued_in_the_engine_go_on_in_their_order(
+    tmp_path: Path, model: FakeModel
+) -> None:
+    with tarfile.open(QUEUED_HOME) as archive:
+        archive.extractall(tmp_path, filter="data")
+    with DaemonProcess(tmp_path / "home", config=routes_to(model)) as daemon:
+        runs = wait_for(lambda: all_ended(daemon, 7), what="all runs to end")
+        for session in ("s1", "s2"):
+            of_session = [run_id for run_id in runs if runs[run_id]["session_id"] == session]
+            check_journal(journal_of(daemon, session), sorted(of_session))
+
+    assert {run["status"] for run in runs.values()} == {"completed"}
+    # Of the two that were under way, the call in flight was repeated.
+    assert len(model.requests) == 2 * 3 * MODEL_CALLS
 
 
 def test_the_schema_of_an_old_home_is_that_of_a_new_one(old: Path) -> None:

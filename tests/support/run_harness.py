@@ -217,7 +217,7 @@ class RunHarness:
         """Submit, execute, look."""
         return await self.execute(self.submit(content, **fields))
 
-    def begin(self, run_id: str) -> "asyncio.Task[bool]":
+    def begin(self, run_id: str) -> "asyncio.Task[None]":
         """Execute a run in the background; cancelling the task is this process's death."""
         return asyncio.create_task(self.executor.execute(run_id))
 
@@ -240,7 +240,7 @@ def no_skills(units: Units, clock: Clock) -> Catalogue:
     return Catalogue(units, LocalSkills(roots=(), guard=scan_skill, clock=clock), BundleChecks())
 
 
-async def die(*tasks: "asyncio.Task[bool]") -> None:
+async def die(*tasks: "asyncio.Task[None]") -> None:
     """Stop executing at once, with nothing written any more, as a killed process would."""
     for task in tasks:
         task.cancel()

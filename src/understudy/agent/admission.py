@@ -17,9 +17,9 @@ from understudy.permissions.model import CallVerdict, PermissionDecision
 from understudy.permissions.rules import is_among
 from understudy.providers.base import ToolCall
 from understudy.runs.approvals import is_word_of, new_approval
+from understudy.runs.fence import FencedUnits
 from understudy.runs.model import Run
 from understudy.runs.requests import PersonRequest, RequestState
-from understudy.runs.stops import RunTakenOver
 from understudy.tools.base import Effect, Tool, ToolError
 from understudy.tools.registry import ToolRegistry, quoted
 
@@ -194,10 +194,8 @@ class Doorkeeper:
         ]
         if not asked:
             return {}
-        with self.units.write() as unit:
-            run = asked[0][0].run
-            if not unit.runs.owns(run.run_id, run.attempt):
-                raise RunTakenOver(run.run_id)
+        run = asked[0][0].run
+        with FencedUnits(self.units, run.run_id, run.attempt).write() as unit:
             refused = {
                 each.key: self._refused(unit, each, act, admission)
                 for each, act, admission in asked

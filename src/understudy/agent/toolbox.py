@@ -28,7 +28,7 @@ from understudy.runs.artifacts import MAX_SHOWN_CHARS, Artifact, cut, new_artifa
 from understudy.runs.ask_user import Asks
 from understudy.runs.execute import RunExecution
 from understudy.runs.sleep import MustSleep, Sleep
-from understudy.runs.stops import Stopped
+from understudy.runs.stops import RunTakenOver, Stopped
 from understudy.runs.taint import REPORTING_TOOLS, TaintSource
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.tools.base import (
@@ -234,7 +234,7 @@ class Toolbox:
             place = await self._place(execution)
             async with asyncio.timeout(limit_s):
                 content = await tool.call(admitted.arguments, _context(asked, place))
-        except NotYet:
+        except (NotYet, RunTakenOver):
             raise
         except ToolError as problem:
             return CallOutcome(status="error", content=problem.detail, executed=True, entry=entry)

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from contextlib import suppress
+from contextvars import Context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -114,7 +115,9 @@ class BackgroundRunner:
         if self._is_closed:
             live.ask_to_stop(EndReason.DAEMON_RESTARTED)
         plan = {**self.program.plan(wanted.command, task.timeout_s), "is_streamed": True}
-        live.work = asyncio.create_task(self._run(task, live, started, plan))
+        # The command may outlive the run, whose fence ends with it.
+        work = self._run(task, live, started, plan)
+        live.work = asyncio.create_task(work, context=Context())
         return task
 
     def stop(self, task_id: str, reason: EndReason | None) -> None:

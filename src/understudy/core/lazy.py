@@ -3,8 +3,7 @@
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, cast
@@ -56,32 +55,6 @@ class _DeferredModule(ModuleType):
             value = getattr(import_module(self.__name__), name)
         setattr(self, name, value)
         return value
-
-
-@contextmanager
-def stand_ins(*names: str) -> Iterator[None]:
-    """Have imports within find empty classes in these modules, unless they were imported before.
-
-    For a library that another one imports to annotate functions, and never gets objects of here.
-    Before threads begin: their imports would find these classes, too.
-    """
-    absent = [name for name in names if name not in sys.modules]
-    sys.modules.update({name: _StandIn(name) for name in absent})
-    try:
-        yield
-    finally:
-        for name in absent:
-            sys.modules.pop(name, None)
-
-
-class _StandIn(ModuleType):
-    """Stands for a module; every name is an empty class, with or without type arguments."""
-
-    def __getattr__(self, name: str) -> Any:
-        # Importing asks a module for these.
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return type(name, (), {"__class_getitem__": classmethod(lambda cls, _: cls)})
 
 
 def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:

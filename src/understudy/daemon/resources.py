@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 import psycopg
+import sqlalchemy as sa
 
 from understudy.agent.model_call import DeltaHub, Slots
 from understudy.core.bell import STOPPING, Bell
@@ -14,7 +15,7 @@ from understudy.core.clock import Clock
 from understudy.core.ids import new_id
 from understudy.core.shared_reads import SharedReads
 from understudy.engine.durable import DurableEngine
-from understudy.engine.takeover import Heartbeat, free_locks
+from understudy.engine.heartbeat import SILENCE_MS, Heartbeat, connect, try_lock
 from understudy.providers.registry import Routes
 from understudy.redaction.scrub import scrub
 from understudy.runs.stops import StopSignals
@@ -33,6 +34,7 @@ from understudy.storage.unit import OpenBlobs, OpenRunMemories, OpenSkillBundles
 from understudy.tools.processes import ChildProcesses
 
 LOCAL_EXECUTOR: Final = "local"
+ENGINE_FILE: Final = "engine.sqlite"
 ASSETS: Final = "assets"
 RUN_MEMORIES: Final = "run-memories"
 SKILLS: Final = "skills-store"
@@ -60,21 +62,27 @@ class Resources:
         self.database = open_engine(settings.database_url)
         # Another one at each start, while the executor of SQLite keeps its name.
         self.process_id = _process_id()
+        self.engine_database = self._open_engine_database()
         self.engine = DurableEngine(
-            self.database, executor_id=LOCAL_EXECUTOR if settings.is_sqlite else self.process_id
+            self.engine_database,
+            executor_id=LOCAL_EXECUTOR if settings.is_sqlite else self.process_id,
         )
         self.cache = QueryCache(is_alone=settings.is_sqlite)
         self.units = Units(
             self.database,
-            enqueue=self.engine.enqueue,
-            settle=self.engine.settle,
-            enqueued=self.engine.look,
+            enqueue=self.engine.submit,
             bell=self.bell,
             blobs=open_blobs(settings),
             run_memories=open_run_memories(settings),
             skill_bundles=open_skill_bundles(settings),
             cache=self.cache,
         )
+
+    def _open_engine_database(self) -> sa.Engine:
+        """The durable engine's records: with SQLite in a file of their own, written at any time."""
+        if not self.settings.is_sqlite:
+            return self.database
+        return open_engine(f"sqlite:///{self.settings.home / ENGINE_FILE}")
 
     def listeners(self) -> tuple[EventListener | Heartbeat, ...]:
         """The listeners that connect this daemon to others on the same database."""
@@ -93,7 +101,11 @@ class Resources:
         if self.settings.is_sqlite:
             return True  # only one daemon at a time opens the file
         try:
-            return bool(free_locks(self.settings.database_url, [process_id]))
+            with (
+                connect(self.settings.database_url, silence_ms=SILENCE_MS) as connection,
+                try_lock(connection, process_id) as is_free,
+            ):
+                return is_free
         except psycopg.Error:
             return False  # unknown, as where the server has no connection left
 

@@ -74,7 +74,7 @@ class Daemon:
         await asyncio.wait({self._memories}, timeout=MEMORIES_WAIT_S)
         execute = run_executor(resources, services, admit=self._admit).execute
         async with self._alone:
-            await resources.engine.start(execute, turn=resources.units.turn)
+            await resources.engine.start(execute)
             await asyncio.to_thread(services.runs.upkeep.requeue_lost)
         self._background.start()
         self.resources.state = "ready"
@@ -118,6 +118,7 @@ class Daemon:
         for listener in reversed(self._listeners):
             listener.stop()
         self.resources.database.dispose()
+        self.resources.engine_database.dispose()
 
 
 def run_executor(

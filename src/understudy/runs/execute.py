@@ -20,6 +20,7 @@ from understudy.core.errors import (
     coded_error,
 )
 from understudy.runs.deliveries import queue_deliveries, settle_local
+from understudy.runs.fence import FencedUnits
 from understudy.runs.lifecycle import RESUMES, RUN, TERMINAL, input_event, run_event, status_event
 from understudy.runs.model import (
     EndingHook,
@@ -89,6 +90,11 @@ class Steps:
     done: dict[str, JournalEvent] = field(default_factory=dict)
     last: LastReply = UNANSWERED
 
+    @property
+    def fence(self) -> FencedUnits:
+        """The units in which this execution writes."""
+        return FencedUnits(self.units, self.run.run_id, self.run.attempt)
+
     def find(self, key: str) -> JournalEvent | None:
         """The journal event of a finished step; `DamagedRecord` when it cannot be read."""
         event = self.done.get(key)
@@ -110,7 +116,7 @@ class Steps:
         def write() -> tuple[JournalEvent, ...]:
             nonlocal tries
             tries += 1
-            with self.units.write() as unit:
+            with self.fence.write() as unit:
                 return self._write(unit, events, also, is_repeat=tries > 1)
 
         written = None
@@ -131,14 +137,12 @@ class Steps:
     def _write_if_free(
         self, events: Sequence[NewEvent], also: Also | None
     ) -> tuple[JournalEvent, ...] | None:
-        with self.units.write_if_free() as unit:
+        with self.fence.write_if_free() as unit:
             return None if unit is None else self._write(unit, events, also, is_repeat=False)
 
     def _write(
         self, unit: "Unit", events: Sequence[NewEvent], also: Also | None, *, is_repeat: bool
     ) -> tuple[JournalEvent, ...]:
-        if not unit.runs.owns(self.run.run_id, self.run.attempt):
-            raise RunTakenOver(self.run.run_id)
         # The first attempt may have committed although its acknowledgement was lost.
         if is_repeat and (stored := self._stored(unit, events)):
             return stored
@@ -239,8 +243,8 @@ class RunExecutor:
     # Called before the end, outside any transaction, with the last text: scrubs it ahead of time.
     prescrub: Callable[[Run, str], None] = lambda _, __: None
 
-    async def execute(self, run_id: str) -> bool:
-        """Work on a run until it ends or sleeps; returns whether the session's next run may start.
+    async def execute(self, run_id: str) -> None:
+        """Work on a run until it ends or sleeps.
 
         Returns at once when there is nothing to do for it now.
         """
@@ -252,7 +256,7 @@ class RunExecutor:
             await self.admit()
             begun = await self._begin_or_fail(run_id)
             if begun is None:
-                return True
+                return
             run, steps, snapshot, read = begun
             if run.stop_request is not None:
                 stop.set(run.stop_request)
@@ -261,20 +265,16 @@ class RunExecutor:
             while isinstance(ending, Sleep):
                 if await retry_while_db_down(self._sleep, steps, ending):
                     log.info("run.asleep", run_id=run_id)
-                    # Whoever wakes the run may have queued it before the engine stores this end.
-                    return True
+                    return
                 ending = await self._work(execution)
-            ended, more = await retry_while_db_down(self._end, execution, ending)
-            self._count(ended)
+            self._count(await retry_while_db_down(self._end, execution, ending))
         except RunTakenOver:
             log.warning("run.taken_over", run_id=run_id)
-            return True
         finally:
-            if begun is not None:
+            # A run that was woken as it fell asleep may go on here already.
+            if self.signals.close(run_id, stop) and begun is not None:
                 self.worker.left(run_id)
-            self.signals.close(run_id, stop)
             self.observer.run_left()
-        return more
 
     async def _begin_or_fail(self, run_id: str) -> Begun | None:
         try:
@@ -288,7 +288,8 @@ class RunExecutor:
     async def _work(self, execution: RunExecution) -> RunEnd | Sleep:
         try:
             execution.stop.check()
-            return await self.worker.work(execution)
+            with execution.steps.fence.all():
+                return await self.worker.work(execution)
         except MustSleep as must:
             return must.sleep
         except Stopped as stopped:
@@ -401,7 +402,7 @@ class RunExecutor:
         unit.journal.append(run.session_id, (event,), at_ms=run.updated_at_ms)
         return run
 
-    def _end(self, execution: RunExecution, ending: RunEnd) -> tuple[Run, bool]:
+    def _end(self, execution: RunExecution, ending: RunEnd) -> Run:
         steps = execution.steps
         self.prescrub(steps.run, _last_words(steps))
         with self.units.write() as unit:
@@ -409,9 +410,7 @@ class RunExecutor:
             if run is None or run.attempt != steps.run.attempt or run.status in TERMINAL:
                 raise RunTakenOver(steps.run.run_id)
             done, reports = tuple(steps.done.values()), execution.snapshot.reports
-            ended = self._finish(unit, run, ending, done, reports=reports, last=steps.last)
-            unit.settle(run)
-            return ended
+            return self._finish(unit, run, ending, done, reports=reports, last=steps.last)
 
     def _finish(
         self,
@@ -422,7 +421,7 @@ class RunExecutor:
         *,
         reports: RunReports | None = None,
         last: LastReply = UNANSWERED,
-    ) -> tuple[Run, bool]:
+    ) -> Run:
         RUN.check(run.status, ending.status)
         # What belongs to the last reply is no later than the reply.
         if last.also is not None:
@@ -451,7 +450,8 @@ class RunExecutor:
         if RunTrace.REQUEST in unit.traces(run):
             unit.requests.withdraw(run.run_id, at_ms=now)
         self.run_ended(unit, run)
-        return run, wake_next(unit, run.session_id, at_ms=now)
+        wake_next(unit, run.session_id, at_ms=now)
+        return run
 
     def _reports(self, unit: "Unit", run: Run) -> RunReports | None:
         with suppress(DamagedRecord):

@@ -1,4 +1,4 @@
-"""Intake of a run: check it, store its input, choose its route, queue it in the engine."""
+"""Intake of a run: check it, store its input, choose its route, put it in the line of its session."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -136,7 +136,9 @@ class RunIntake:
         run = replace(run, accepted_offset=events[0].offset)
         unit.runs.add(run)
         refer_to_assets(unit, run)
-        unit.enqueue(run)
+        # The end of a run starts the next of its session.
+        if unit.runs.first_in_line(run.session_id) == run.run_id:
+            unit.enqueue(run)
         return run, position
 
     def _route(

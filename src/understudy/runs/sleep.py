@@ -93,7 +93,7 @@ def go_on_or_wait(unit: "Unit", run: Run, *, at_ms: int) -> Run:
 
 
 def wake(unit: "Unit", run: Run, *, at_ms: int, status: RunStatus | None = None) -> Run:
-    """Enqueue a locked, sleeping run in the engine; a run that is awake stays as it is."""
+    """Have a locked, sleeping run go on; a run that is awake stays as it is."""
     if not run.asleep:
         return run
     if status is not None:
@@ -149,23 +149,27 @@ def step_aside(unit: "Unit", run: Run) -> None:
     unit.runs.update(replace(run, asleep=True))
 
 
-def wake_next(unit: "Unit", session_id: str, *, at_ms: int) -> bool:
-    """After the end of a run: wake the next run in line; returns whether there is one.
+def wake_next(unit: "Unit", session_id: str, *, at_ms: int) -> None:
+    """After the end of a run: start the next run in line.
 
     The session's row is locked, so that no run steps aside unseen. The holder of the next run's row
     usually waits for the session's row and checks again once it has it; upkeep finds the rest.
     """
     following = unit.runs.first_in_line(session_id)
     if following is None:
-        return False
+        return
     try:
         run = unit.runs.take(following)
     except DamagedRecord as damaged:
         fail_unread(unit, following, reason=damaged.detail, at_ms=at_ms)
-        return True
-    if run is not None and run.status is RunStatus.QUEUED:
+        return
+    if run is None or run.status is not RunStatus.QUEUED:
+        return
+    if run.asleep:
         wake(unit, run, at_ms=at_ms)
-    return True
+    else:
+        # Work that has begun meanwhile is not begun again: its id is the same.
+        unit.enqueue(run)
 
 
 def fail_unread(unit: "Unit", run_id: str, *, reason: str, at_ms: int) -> Run | None:

@@ -99,10 +99,12 @@ class StopSignals:
         signal = self._signals[run_id] = StopSignal()
         return signal
 
-    def close(self, run_id: str, signal: StopSignal) -> None:
-        """Forget an execution that has ended; a newer one of the same run stays."""
-        if self._signals.get(run_id) is signal:
+    def close(self, run_id: str, signal: StopSignal) -> bool:
+        """Forget an execution that has ended; returns False if a newer one of the run goes on."""
+        is_last = self._signals.get(run_id) is signal
+        if is_last:
             del self._signals[run_id]
+        return is_last
 
     def active(self) -> tuple[str, ...]:
         """The runs that this process executes."""

@@ -27,7 +27,7 @@ class EngineRecords(Protocol):
         ...
 
     def forget(self, work_ids: Sequence[str]) -> None:
-        """Delete the engine's records of these work ids, so that they can be queued again."""
+        """Delete the engine's records of these work ids, so that they can be started again."""
         ...
 
     def stranded(self, held: Collection[str]) -> frozenset[str]:
@@ -35,7 +35,7 @@ class EngineRecords(Protocol):
         ...
 
     def put_back(self, work_id: str) -> None:
-        """Queue stranded work again."""
+        """Have stranded work resumed."""
         ...
 
 
@@ -53,7 +53,7 @@ class Upkeep:
     _given_up_before: frozenset[str] = field(default_factory=frozenset)
 
     def requeue_lost(self) -> None:
-        """Queue awake runs again that the engine lost, so that none waits for ever."""
+        """Start the runs that should be worked on and of which the engine has no work."""
         with self.exclusively():
             with self.units.read() as unit:
                 awake = unit.runs.awake()
@@ -62,7 +62,7 @@ class Upkeep:
             self._wake_first(left)
 
     def requeue_given_up(self) -> None:
-        """Queue work again that the engine had lost at two polls and no execution holds."""
+        """Start runs of which the engine had no work at two polls, and that no execution holds."""
         with self.units.read() as unit:
             awake = unit.runs.awake()
         given_up = frozenset(self.engine.lost(tuple(awake)))
@@ -78,7 +78,7 @@ class Upkeep:
                 self._queue_anew(sure)
 
     def put_back_stranded(self) -> None:
-        """Queue work again that was stranded at two polls in a row, as after a failed claim."""
+        """Resume work that was stranded at two polls in a row, as after a start that was cut off."""
         stranded = self.engine.stranded(self.signals.active())
         for work_id in stranded & self._stranded_before:
             log.warning("run.put_back", work_id=work_id)

@@ -161,6 +161,9 @@ class SqliteDialect:
     def lock_scope(self, connection: sa.Connection, scope_key: str) -> None:
         """Nothing to do: there is no other writer."""
 
+    def lock_execution(self, connection: sa.Connection, run_id: str, *, alone: bool) -> None:
+        """Nothing to do: there is no other writer."""
+
     def lock_slug(self, connection: sa.Connection, slug: str) -> None:
         """Nothing to do: there is no other writer."""
 

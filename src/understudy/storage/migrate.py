@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
 
 VERSION_TABLE = "understudy_schema"
+# The first version of PostgreSQL with `idle_session_timeout`.
+OLDEST_SERVER: Final = (14,)
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 # Written by `scripts/reference`; a test compares it with the migrations.
 SQLITE_SCHEMA: Final = MIGRATIONS / "sqlite_schema.sql"
@@ -25,6 +27,8 @@ def migrate(engine: sa.Engine) -> None:
     A database whose revision has no migration here is left as it is: `Unavailable`.
     """
     is_shared = engine.dialect.name == "postgresql"
+    if is_shared:
+        _check_server(engine)
     lock = hold_lock(engine, MIGRATION_LOCK) if is_shared else engine.connect()
     with lock as connection:
         if not is_shared and not sa.inspect(connection).get_table_names():
@@ -41,12 +45,19 @@ def migrate(engine: sa.Engine) -> None:
         connection.commit()
 
 
+def _check_server(engine: sa.Engine) -> None:
+    """Raise `Unavailable` if the server is too old to end the connections of stopped daemons."""
+    with engine.connect() as connection:
+        major = (connection.dialect.server_version_info or OLDEST_SERVER)[0]
+    if (major,) < OLDEST_SERVER:
+        raise coded_error("storage/server_too_old", version=major, needed=OLDEST_SERVER[0])
+
+
 def _create_schema(connection: sa.Connection) -> None:
     """Give an empty SQLite file what all migrations would make of it, in one transaction.
 
     Not from the metadata: indexes must keep the order of the migrations, as SQLite takes the newer
-    one of two that cost the same. The engine's tables are part of it: made beside so many others,
-    one after the other, they take three times as long as all of ours.
+    one of two that cost the same.
     """
     connection.exec_driver_sql("BEGIN IMMEDIATE")
     for statement in SQLITE_SCHEMA.read_text(encoding="utf-8").split(";\n")[:-1]:

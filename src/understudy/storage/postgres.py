@@ -1,6 +1,6 @@
 """PostgreSQL specifics: many writers, advisory locks, notifications.
 
-Locks are taken in one order, against deadlocks: review job, candidate, scope of learnings,
+Locks are taken in one order, against deadlocks: the execution of a run; review job, candidate, scope of learnings,
 learnings; run, session; then the journal, and the run memories last. Skills come before sessions:
 `SKILLS_LOCK` shared, the slug, then its rows.
 """
@@ -33,8 +33,11 @@ ASSETS_LOCK: Final = 4
 RUN_MEMORIES_LOCK: Final = 5
 SKILLS_LOCK: Final = 6
 SUGGESTIONS_LOCK: Final = 7
-# A separate key space: one lock per scope of learnings.
+# Separate key spaces: one lock per scope of learnings, one per run.
 SCOPE_SPACE: Final = 0x554E444C
+RUN_SPACE: Final = 0x554E4452
+# A process that is stopped within a transaction holds its locks for so long.
+IDLE_IN_TRANSACTION: Final = "30s"
 
 
 # Built once: they run in the units of a run.
@@ -77,9 +80,15 @@ def open_postgres(url: str) -> sa.Engine:
             "tcp_user_timeout": 60_000,
         },
     )
+    sa.event.listen(engine, "connect", _limit_idling)
     dialect: Any = engine.dialect
     dialect.do_ping = partial(_is_alive, dialect.do_ping)
     return engine
+
+
+def _limit_idling(connection: "psycopg.Connection", _record: object) -> None:
+    connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_IN_TRANSACTION}'")
+    connection.commit()
 
 
 def _is_alive(
@@ -126,6 +135,11 @@ def _unlock(connection: sa.Connection, number: int) -> None:
     connection.commit()
 
 
+def _number(name: str) -> int:
+    """A lock number; names whose hashes collide share the lock."""
+    return int.from_bytes(sha256(name.encode(errors="surrogatepass")).digest()[:4], signed=True)
+
+
 class PostgresDialect:
     """How a unit of work begins and locks on PostgreSQL."""
 
@@ -154,10 +168,16 @@ class PostgresDialect:
         connection.execute(_LOCK, {"space": LOCK_SPACE, "number": RUN_MEMORIES_LOCK})
 
     def lock_scope(self, connection: sa.Connection, scope_key: str) -> None:
-        """Lock publications in a scope; scopes whose hashes collide share the lock."""
-        digest = sha256(scope_key.encode(errors="surrogatepass")).digest()
-        number = int.from_bytes(digest[:4], signed=True)
-        connection.execute(_LOCK, {"space": SCOPE_SPACE, "number": number})
+        """Lock publications in a scope."""
+        connection.execute(_LOCK, {"space": SCOPE_SPACE, "number": _number(scope_key)})
+
+    def lock_execution(self, connection: sa.Connection, run_id: str, *, alone: bool) -> None:
+        """Lock who executes a run: `alone` to become that, shared to write as that.
+
+        A unit takes it before any other lock.
+        """
+        values = {"space": RUN_SPACE, "number": _number(run_id)}
+        connection.execute(_LOCK if alone else _SHARE, values)
 
     def lock_slug(self, connection: sa.Connection, slug: str) -> None:
         """Lock the skill of a slug, and share the lock of all skills.

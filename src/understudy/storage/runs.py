@@ -49,7 +49,12 @@ class RunStore:
         return None if row is None else _read(row)
 
     def get_in_line(self, run_id: str) -> tuple[Run | None, str | None]:
-        """One run with its row locked, and the run of its session that is first in line."""
+        """One run with its row locked, and the run of its session that is first in line.
+
+        For an execution that begins: units of older ones have ended, or find that they are outdated.
+        """
+        # Before the row, for which units of an older execution may wait.
+        self._dialect.lock_execution(self._connection, run_id, alone=True)
         query = self._dialect.locked(_RUN_IN_LINE)
         row = self._connection.execute(query, {"wanted": run_id}).first()
         return (None, None) if row is None else (_read(row), row.first_in_line)
@@ -137,6 +142,15 @@ class RunStore:
             self._taints[run_id] = row.taints
         return row is not None
 
+    def is_current(self, run_id: str, attempt: int) -> bool:
+        """Whether `attempt` is the current execution, which stays so until the unit ends.
+
+        The row is not locked, so this may come before any other lock.
+        """
+        self._dialect.lock_execution(self._connection, run_id, alone=False)
+        values = {"owned": run_id, "by": attempt}
+        return self._connection.execute(_OWNED, values).first() is not None
+
     def page(
         self,
         request: PageRequest,
@@ -207,26 +221,24 @@ class RunStore:
         return self._connection.execute(query).scalar_one()
 
     def awake(self) -> dict[str, str]:
-        """Runs that have neither ended nor are asleep, by work id, oldest first."""
+        """Runs that somebody should be working on, by work id, oldest first.
+
+        They have not ended and are not asleep, and have begun or are the first of their session.
+        """
         query = (
             sa.select(runs.c.run_id, runs.c.wakes)
             .where(runs.c.finished_at_ms.is_(None), runs.c.asleep.is_(False))
+            .where((runs.c.status != RunStatus.QUEUED) | _IS_FIRST)
             .order_by(runs.c.submitted_at_ms, runs.c.run_id)
         )
         return {work_id(run_id, wakes): run_id for run_id, wakes in self._connection.execute(query)}
 
     def left_in_line(self) -> tuple[str, ...]:
         """Sessions in which a queued run sleeps although no run is before it."""
-        earlier = runs.alias("earlier")
-        is_first = ~sa.exists().where(
-            earlier.c.session_id == runs.c.session_id,
-            earlier.c.finished_at_ms.is_(None),
-            earlier.c.accepted_offset < runs.c.accepted_offset,
-        )
         query = (
             sa.select(runs.c.session_id)
             .where(runs.c.finished_at_ms.is_(None), runs.c.asleep.is_(True))
-            .where(runs.c.status == RunStatus.QUEUED, is_first)
+            .where(runs.c.status == RunStatus.QUEUED, _IS_FIRST)
             .distinct()
         )
         return tuple(self._connection.execute(query).scalars())
@@ -298,6 +310,11 @@ _FIRST_IN_LINE = (
     .limit(1)
 )
 _ahead = runs.alias("ahead")
+_IS_FIRST = ~sa.exists().where(
+    _ahead.c.session_id == runs.c.session_id,
+    _ahead.c.finished_at_ms.is_(None),
+    _ahead.c.accepted_offset < runs.c.accepted_offset,
+)
 _RUN_IN_LINE = _RUN.add_columns(
     sa.select(_ahead.c.run_id)
     .where(_ahead.c.session_id == runs.c.session_id, _ahead.c.finished_at_ms.is_(None))

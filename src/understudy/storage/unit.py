@@ -4,7 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, cast
 
 import sqlalchemy as sa
@@ -37,10 +37,8 @@ from understudy.storage.term_index import TermIndex
 from understudy.storage.unlearn import UnlearnStore
 from understudy.storage.watched_connection import reading, watch
 
-# Enqueues a run in the durable engine within the caller's transaction.
-Enqueue = Callable[[sa.Connection, Run], None]
-# Stores within the transaction that the work on a run is done; returns an after-commit callback.
-Settle = Callable[[sa.Connection, Run], Callable[[], None] | None]
+# Has the durable engine start work on a run whose row is committed.
+Enqueue = Callable[[Run], None]
 # Opens the asset blobs; rows in the database by default.
 OpenBlobs = Callable[[sa.Connection], BlobStore]
 # Opens the run memories; rows in the database by default.
@@ -67,10 +65,8 @@ class Unit(Stores):
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
         cached: CachedReads | None = None,
         heads: dict[str, Head] | None = None,
-        settle: Settle = lambda _, __: None,
     ) -> None:
         super().__init__(connection, dialect, cached, heads)
-        self._settle = settle
         self._term_counts = term_counts or TermCounts()
         self._blobs = blobs
         self._run_memories = run_memories
@@ -78,7 +74,6 @@ class Unit(Stores):
         self._enqueue = enqueue
         # Sessions whose journal grew; their readers are notified after the commit.
         self.touched: set[str] = set()
-        self.has_enqueued = False
         self._traces: dict[str, frozenset[RunTrace]] = {}
         self.if_committed: list[Callable[[], None]] = []
         self.if_rolled_back: list[Callable[[BaseException], None]] = []
@@ -162,14 +157,8 @@ class Unit(Stores):
         self.if_rolled_back.append(act)
 
     def enqueue(self, run: Run) -> None:
-        """Enqueue the run in the engine; it starts after this unit has committed."""
-        self._enqueue(self.connection, run)
-        self.has_enqueued = True
-
-    def settle(self, run: Run) -> None:
-        """Store in the engine that the work of this execution on a run is done."""
-        if noted := self._settle(self.connection, run):
-            self.after_commit(noted)
+        """Have the engine start work on the run, once this unit has committed."""
+        self.after_commit(partial(self._enqueue, run))
 
 
 # Driver errors caused by our statement; all others mean that the database is unavailable.
@@ -220,8 +209,6 @@ class Units:
         *,
         enqueue: Enqueue,
         bell: Bell,
-        settle: Settle = lambda _, __: None,
-        enqueued: Callable[[], None] = lambda: None,
         blobs: OpenBlobs = SqlBlobs,
         run_memories: OpenRunMemories = SqlRunMemories,
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
@@ -233,12 +220,8 @@ class Units:
         self._blobs = blobs
         self._run_memories = run_memories
         self._skill_bundles = skill_bundles
-        # Wakes the engine's dispatcher after a commit that enqueued a run.
-        self._enqueued = enqueued
         self._dialect = dialect_of(engine)
-        self.turn = self._dialect.turn  # for writers outside of units
         self._enqueue = enqueue
-        self._settle = settle
         self._bell = bell
         # Cached counts of the term index, shared by the units of this process.
         self._term_counts = TermCounts()
@@ -315,8 +298,6 @@ class Units:
         unit.chains.note_commit()
         for act in unit.if_committed:
             act()
-        if unit.has_enqueued:
-            self._enqueued()
         self.ring(unit.touched, COMMITS, *map(TABLE.format, changed))
 
     def _now(self) -> int:
@@ -333,7 +314,6 @@ class Units:
             self._skill_bundles,
             CachedReads(connection, self.cache, since),
             self._heads,
-            self._settle,
         )
 
     @contextmanager

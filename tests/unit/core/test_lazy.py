@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 import understudy
-from understudy.core.lazy import _LazyPattern, defer_module, lazy_pattern, stand_ins
+from understudy.core.lazy import _LazyPattern, defer_module, lazy_pattern
 
 HOUSE = Path(understudy.__file__).parent
 
@@ -41,25 +41,6 @@ def test_a_deferred_module_is_imported_when_one_of_its_names_is_used(package: st
     error = errors.Error
     assert held.Error is error is sys.modules[package].Error
     assert sys.modules[package] is not held
-
-
-def test_a_stand_in_has_empty_classes_and_is_gone_afterwards(package: str) -> None:
-    errors = f"{package}.errors"
-    with stand_ins(errors):
-        stood_for = import_module(errors).Error
-        assert stood_for[int] is stood_for
-        assert not issubclass(stood_for, Exception)
-
-    assert errors not in sys.modules
-    assert issubclass(import_module(errors).Error, Exception)
-
-
-def test_a_module_that_was_imported_before_needs_no_stand_in(package: str) -> None:
-    before = import_module(package)
-    with stand_ins(package):
-        assert import_module(package) is before
-
-    assert sys.modules[package] is before
 
 
 @pytest.fixture

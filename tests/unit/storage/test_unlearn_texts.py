@@ -38,6 +38,7 @@ NO_USER_TEXT: Mapping[str, str] = {
         "thread_root_message_id channel_id topic_kind status dedupe_key wish_message_id"
     ),
     "channels": "channel_id last_message_id",
+    "daemons": "executor_id",
     "debug_requests": "run_id",
     "deliveries": "delivery_id run_id task_id plugin status",
     "delivery_tries": "delivery_id outcome",

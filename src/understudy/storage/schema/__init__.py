@@ -3,6 +3,7 @@
 from understudy.storage.schema.access import (
     audit,
     chains,
+    daemons,
     responses,
     runtime_revisions,
     second_approvals,
@@ -122,6 +123,7 @@ __all__ = [
     "channel_stimuli",
     "channel_threads",
     "channels",
+    "daemons",
     "debug_requests",
     "deliveries",
     "delivery_tries",

@@ -120,3 +120,6 @@ tool_switches = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("enabled", sa.Boolean, nullable=False),
 )
+
+# The daemons on PostgreSQL that others look after, by the names of their locks.
+daemons = sa.Table("daemons", metadata, sa.Column("executor_id", sa.Text, primary_key=True))
