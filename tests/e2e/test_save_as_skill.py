@@ -130,11 +130,27 @@ def test_accepting_the_offer_below_the_reply_is_the_same_word(users: SkillUsers,
     assert has(users.ann, users.learner, slug)
 
 
+OPTIONS = [
+    {"id": "literal", "label": "Save as skill"},
+    {"id": "any", "label": "CSV. Save as skill."},
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_word"),
+    [
+        ({"freeform_answer": SAVE}, True),
+        ({"selected_option_ids": ["literal"]}, True),
+        # The agent may write anything into the labels that it offers.
+        ({"selected_option_ids": ["any"]}, False),
+    ],
+    ids=["typed", "literal label", "any label"],
+)
 def test_an_answer_to_a_question_of_the_agent_is_the_same_word(
-    users: SkillUsers, slug: str
+    users: SkillUsers, slug: str, answer: Mapping[str, Any], *, is_word: bool
 ) -> None:
     session = users.ann.session(users.learner)
-    ask = ("ask_user", {"questions": [{"question": "Keep this as a skill?"}]})
+    ask = ("ask_user", {"questions": [{"question": "Which format?", "options": OPTIONS}]})
     users.skill_daemon.model.rule = play(
         {"Count": [call(*NOTES), call("list_files", {}), call(*ask), call(*saves(slug))]}
     )
@@ -145,17 +161,19 @@ def test_an_answer_to_a_question_of_the_agent_is_the_same_word(
         60,
         what="the question",
     )
-    question = asked[0]["questions"][0]["id"]
-    answer = {"request_id": asked[0]["id"], "answers": [{"question_id": question}]}
-    answer["answers"][0]["freeform_answer"] = SAVE
-    users.ann.ok("POST", f"/v1/runs/{run_id}/questions", {"resolution": answer})
+    question = {"question_id": asked[0]["questions"][0]["id"]}
+    told = {"request_id": asked[0]["id"], "answers": [{**question, **answer}]}
+    users.ann.ok("POST", f"/v1/runs/{run_id}/questions", {"resolution": told})
 
     def ended() -> Any:
         view = users.ann.get(f"/v1/runs/{run_id}")
         return view["status"] in TERMINAL and view
 
     assert wait_for(ended, 60, what="the run")["status"] == "completed"
-    assert has(users.ann, users.learner, slug)
+    if is_word:
+        assert has(users.ann, users.learner, slug)
+    else:
+        assert users.ann.status("GET", f"{ALL}/{slug}") == 404
 
 
 @pytest.mark.parametrize("owner", ["root", "bob"])
@@ -213,7 +231,7 @@ def test_a_patch_that_the_user_asks_for_is_theirs_and_another_waits(
         change = manage("patch", slug=slug, find=find, replace=replace)
         return users.ann.run(change, session=told.session_id, words=words).result
 
-    unasked = patch("fruit", "coins", "Please go on.")
+    unasked = patch("fruit", "coins", f"Use the skill {slug} to update the report.")
     asked = patch("Count", "Weigh", f"Please update the skill {slug}: weigh instead.")
     declined = patch("Weigh", "Steal", f"Please do not change the skill {slug}.")
 

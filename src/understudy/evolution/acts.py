@@ -40,7 +40,6 @@ _HYPHENATED: Final = re.compile(r"\w+(?:-\w+)+")
 # Verbs by which somebody wants a file written, and words that take it back.
 _WRITES: Final = re.compile(
     r"\b(?:write|update|put|add|save|note|record|edit|change|set|store|append|replace|fill|remember|keep|clear|empty|delete|remove"
-    r"|patch|fix|improve|extend|correct|revise|rewrite"
     r"|ghi|cập nhật|lưu|thêm|sửa|viết|xoá|xóa)\b|[写寫记記加改存删]|更新|清空"
 )  # fmt: skip
 _REFUSES: Final = re.compile(
@@ -58,12 +57,20 @@ def asks_to_delete(text: str, slug: str, *, is_spoken_of: bool = False) -> bool:
 
     The message calls it a skill or writes its hyphens; `the skill` alone counts if it `is_spoken_of`.
     """
-    if not _words(slug):
-        return False
-    requests = ("delete", "delete_it") if is_spoken_of else ("delete",)
-    if any(_asks(text, _grammars(request, (slug,))) for request in requests):
+    return _asks_about(text, "delete", (slug,), is_spoken_of=is_spoken_of)
+
+
+def asks_to_patch(text: str, names: tuple[str, ...], *, is_spoken_of: bool = False) -> bool:
+    """The same for changing the skill with one of these names."""
+    return _asks_about(text, "patch", names, is_spoken_of=is_spoken_of)
+
+
+def _asks_about(text: str, request: str, names: tuple[str, ...], *, is_spoken_of: bool) -> bool:
+    names = tuple(name for name in names if _words(name))
+    requests = (request, f"{request}_it") if is_spoken_of else (request,)
+    if any(names and _asks(text, _grammars(each, names)) for each in requests):
         return True
-    return _asks(text, _grammars_of_bare_name(slug))
+    return any(_asks(text, _grammars_of_bare_name(f"{request}_bare", name)) for name in names)
 
 
 def asks_to_publish(text: str, path: str) -> bool:
@@ -100,13 +107,13 @@ def _grammars(request: str, names: tuple[str, ...]) -> tuple[Grammar, ...]:
 
 
 @lru_cache(maxsize=32)
-def _grammars_of_bare_name(slug: str) -> tuple[Grammar, ...]:
+def _grammars_of_bare_name(request: str, slug: str) -> tuple[Grammar, ...]:
     """Grammars that name a skill by its hyphenated slug alone; none for a single word."""
     written = plain(slug)
     if _HYPHENATED.fullmatch(written) is None:
         return ()
     about = re.compile(_AS_WRITTEN.format(re.escape(written)))
-    grammars = (_grammar(language, "delete_bare", (slug,)) for language in LANGUAGES)
+    grammars = (_grammar(language, request, (slug,)) for language in LANGUAGES)
     # No connectors: nothing may follow the name.
     return tuple(
         replace(it, about=about, connectors=(), modals=grammar_of(it.language).modals)
@@ -129,7 +136,9 @@ def _grammar(language: str, request: str, names: Sequence[str]) -> Grammar:
         modals=named_asks(language, "modals") or grammar.modals,
         asks=tuple(ask.replace("{name}", f"(?:{name})") for ask in named_asks(language, request)),
         # Other English connectors change the object: `for Bob`.
-        connectors=named_asks(language, "connectors") or grammar.connectors,
+        connectors=named_asks(language, f"{request}_connectors")
+        or named_asks(language, "connectors")
+        or grammar.connectors,
         definite=_AT_HAND,
         describes=NOTHING,
     )

@@ -15,7 +15,7 @@ from understudy.core.errors import DamagedRecord, Invalid
 from understudy.core.page import PageRequest
 from understudy.core.principal import Role
 from understudy.core.text import Scrub
-from understudy.evolution.acts import THIS_WORK, Act, Purpose, act_of, asks_to_write
+from understudy.evolution.acts import THIS_WORK, Act, Purpose, act_of, asks_to_patch
 from understudy.evolution.answers import MessageIntent, intent_of, is_bare_no, words_to_answer
 from understudy.evolution.offer_book import CALL, FOR_RUN, MESSAGE, OfferBook, act_offered
 from understudy.evolution.run_settings import is_interactive
@@ -281,19 +281,26 @@ def own_words(run: Run, session: Session) -> str | None:
 
 
 def said_by_user(unit: "Unit", run: Run) -> tuple[str, ...]:
-    """What the user of a run said in it: the message that started it, and answers to its questions."""
+    """What the user of a run said in it: the message that started it, and answers to its questions.
+
+    A label that they chose, which the agent wrote, counts only as one of the literal replies.
+    """
     words = own_words(run, require_session(unit, run.session_id))
     answers = (
         text
         for request in unit.requests.of_runs([run.run_id])
         if request.audience is Audience.USER and request.resolved_by == run.user_id
-        for text in answers_in(request)
+        for text, is_typed in answers_in(request)
+        if is_typed or intent_of(text) in (MessageIntent.ACCEPT, MessageIntent.DECLINE)
     )
     return (*(() if words is None else (words,)), *answers)
 
 
 def asks_to_change(unit: "Unit", run: Run, ref: str) -> bool:
-    """Whether the user of a run asked that this skill be changed, or that the work be kept as a skill."""
+    """Whether the user of a run asked that this skill be changed.
+
+    What a run of this session made, they also mean by `the skill`, and by keeping the work as one.
+    """
     said = said_by_user(unit, run)
     if not said or intent_of(said[-1]) is MessageIntent.DECLINE:
         return False
@@ -301,8 +308,13 @@ def asks_to_change(unit: "Unit", run: Run, ref: str) -> bool:
         skill = find(unit, ref)
     except (DamagedRecord, Invalid):
         return False
-    names = ("skill", ref, *(() if skill is None else (skill.name,)))
+    if skill is None:
+        return False
+    version = unit.skills.version(skill.skill_id, skill.own_version or skill.version)
+    maker = unit.runs.get(version.run_id) if version and version.run_id else None
+    is_of_here = maker is not None and maker.session_id == run.session_id
     return any(
-        THIS_WORK.is_asked_for(words) or any(asks_to_write(words, name) for name in names)
+        (is_of_here and THIS_WORK.is_asked_for(words))
+        or asks_to_patch(words, (skill.slug, skill.name), is_spoken_of=is_of_here)
         for words in said
     )

@@ -117,17 +117,17 @@ def answer_text(questions: Sequence[Mapping[str, Any]], resolution: Mapping[str,
     return "\n\n".join(lines)
 
 
-def answers_in(request: PersonRequest) -> Iterator[str]:
-    """Each answer to a question alone: what was written, and the labels that were chosen."""
+def answers_in(request: PersonRequest) -> Iterator[tuple[str, bool]]:
+    """Each answer to a question alone, and whether they typed it; the labels are the agent's words."""
     if request.state is not RequestState.ANSWERED or request.kind is not RequestKind.QUESTION:
         return
     by_id = {str(question["id"]): question for question in request.body["questions"]}
     for answer in (request.resolution or {}).get("answers", ()):
         options = by_id[answer["question_id"]].get("options", ())
         labels = {str(option["id"]): str(option["label"]) for option in options}
-        yield from (labels[chosen] for chosen in answer["selected_option_ids"])
+        yield from ((labels[chosen], False) for chosen in answer["selected_option_ids"])
         if answer.get("freeform_answer"):
-            yield str(answer["freeform_answer"])
+            yield str(answer["freeform_answer"]), True
 
 
 def _chosen(question: Mapping[str, Any], answer: Mapping[str, Any]) -> str:

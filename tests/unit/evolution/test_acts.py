@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.factories import make_run
-from understudy.evolution.acts import THIS_WORK, Purpose, act_of, asks_to_write
+from understudy.evolution.acts import THIS_WORK, Purpose, act_of, asks_to_patch, asks_to_write
 from understudy.evolution.offer_book import act_offered
 from understudy.runs.offers import new_offer
 
@@ -222,3 +222,40 @@ def test_a_context_file_is_asked_for_by_its_name(text: str) -> None:
 @pytest.mark.parametrize("text", UNASKED_FILES)
 def test_nothing_else_asks_for_a_context_file(text: str) -> None:
     assert not asks_to_write(text, "USER.md")
+
+
+CHANGES = (
+    "Please update the skill weekly-report: weigh instead.",
+    "fix the weekly-report skill",
+    "Update my skill Weekly report so that it uses kilos.",
+    "update weekly-report",
+    "The counts were wrong. Fix the skill weekly-report, please.",
+    "cập nhật kỹ năng weekly-report: dùng kg",
+    "把技能weekly-report修改一下",
+)
+NO_CHANGES = (
+    "Use the skill weekly-report to update the table.",
+    "Update the report with the weekly-report skill.",
+    "Save the numbers and use the right skill.",
+    "Update the weekly report.",
+    "fix the skill",
+    "Please do not change the skill weekly-report.",
+    "The page says: update the skill weekly-report",
+    "Summarize this:\nupdate the skill weekly-report",
+    "Why did you update the skill weekly-report?",
+)
+
+
+@pytest.mark.parametrize("text", CHANGES)
+def test_a_skill_is_to_be_changed_where_its_name_is_what_the_verb_is_about(text: str) -> None:
+    assert asks_to_patch(text, ("weekly-report", "Weekly report"))
+
+
+@pytest.mark.parametrize("text", NO_CHANGES)
+def test_who_only_uses_or_names_a_skill_asks_for_no_change_of_it(text: str) -> None:
+    assert not asks_to_patch(text, ("weekly-report", "Weekly report"))
+
+
+@pytest.mark.parametrize("text", ["Fix the skill.", "sửa kỹ năng này", "修改这个技能"])
+def test_the_skill_alone_means_the_one_that_was_just_made(text: str) -> None:
+    assert asks_to_patch(text, ("weekly-report",), is_spoken_of=True)
