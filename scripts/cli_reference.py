@@ -285,6 +285,7 @@ ROUTE_FIELDS: Final = {
     "base_url": "where the provider is, when it is not the usual place",
     "api_key_env": "the environment variable that holds the key",
     "context_window": "how many tokens the model takes; by default by its [family](../concepts/routes.md#context-window)",
+    "max_output_tokens": "the most tokens of one answer where a request names none; by default a quarter of the window, at most 16,384",
     "input_price": "US dollars per million input tokens, for the [overview](../concepts/routes.md#prices); by default the list price of the model",
     "output_price": "US dollars per million output tokens; set both prices or neither",
     "fallback_model": "tried once when the route's model cannot answer",

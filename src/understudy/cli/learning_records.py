@@ -219,11 +219,13 @@ def _review(review: "AutomationReview | None") -> Pairs:
 
 def _around(view: "ReviewItem") -> Pairs:
     conflict, same = view.conflicts_with, view.duplicate_of
+    shown = {it.learning_id for it in (conflict, same, *view.contradicts) if it is not None}
+    near = [it for it in view.neighbours if it.learning_id not in shown]
     return [
         ("too late", "its time is over: it can no longer be published" if view.expired else None),
         ("conflicts with", related(conflict) if conflict else None),
         ("contradicts", "\n".join(related(each) for each in view.contradicts)),
-        ("near", "\n".join(_near(each) for each in view.neighbours)),
+        ("near", "\n".join(map(_near, near))),
         ("says the same", related(same) if same else None),
         ("rejected before", "\n".join(_no(each) for each in view.rejected_before)),
         ("revoked before", "\n".join(_back(each) for each in view.revoked_before)),

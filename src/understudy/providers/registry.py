@@ -5,6 +5,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
@@ -25,6 +26,8 @@ from understudy.providers.scripted import ScriptedProvider, load_script
 from understudy.settings import RouteConfig, Settings, SettingsError
 
 log = structlog.get_logger()
+# The default limit of output tokens: room for a long file, and an end for a model that repeats itself.
+MAX_OUTPUT_TOKENS: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,12 +235,18 @@ def _make(route: RouteConfig, settings: Settings, scrub: Scrub) -> Provider:
             from understudy.providers.openai import OpenAIProvider
 
             openai = OpenAIProvider(api_key=key, base_url=route.base_url, scrub=scrub)
-            return RetryingProvider(openai, route)
+            return RetryingProvider(openai, route, max_output_tokens=output_limit(route))
         case "anthropic":
             from understudy.providers.anthropic import AnthropicProvider
 
             anthropic = AnthropicProvider(api_key=key, base_url=route.base_url, scrub=scrub)
-            return RetryingProvider(anthropic, route)
+            return RetryingProvider(anthropic, route, max_output_tokens=output_limit(route))
+
+
+def output_limit(route: RouteConfig) -> int:
+    """The most tokens of one answer on a route, where a request names none."""
+    window = route.context_window or context_window(route.model).tokens
+    return route.max_output_tokens or min(MAX_OUTPUT_TOKENS, max(1, window // 4))
 
 
 def _without_credentials(url: str) -> str | None:

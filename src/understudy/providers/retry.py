@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -22,6 +23,8 @@ FIRST_WAIT_S: Final = 0.5
 LONGEST_WAIT_S: Final = 20.0
 # The cap on `Retry-After`: a run should fail rather than wait for hours.
 LONGEST_RETRY_AFTER_S: Final = 60.0
+# A refusal that is about the limit of output tokens.
+_TOKENS: Final = re.compile(r"max(?:imum)?[_ ](?:completion|output)?[_ ]?tokens")
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -52,9 +55,12 @@ class RetryingProvider:
         *,
         sleep: Sleep = asyncio.sleep,
         jitter: Callable[[], float] | None = None,
+        max_output_tokens: int | None = None,
     ) -> None:
         self._inner = inner
         self._route = route
+        # For requests that name none: a small model that repeats itself is stopped.
+        self._max_output_tokens = max_output_tokens
         self._sleep = sleep
         self._jitter = jitter or random.SystemRandom().random
 
@@ -63,15 +69,25 @@ class RetryingProvider:
     ) -> ModelReply:
         """Return the first reply that succeeds; raises the last failure.
 
-        A permanently rejected request is retried once without its optional files.
+        A permanently rejected request is retried once without its optional files, or without the
+        limit of output tokens if the model allows fewer.
         """
+        limited = self._limited(request)
         try:
-            return await self._answer(request, on_delta, on_send)
+            return await self._answer(limited, on_delta, on_send)
         except ProviderError as refused:
-            lighter = without_optional_files(request)
+            lighter = without_optional_files(limited)
+            if limited is not request and _TOKENS.search(refused.detail):
+                self._max_output_tokens, lighter = None, request
             if refused.code != REJECTED or lighter is None:
                 raise
         return await self._answer(lighter, on_delta, on_send)
+
+    def _limited(self, request: ModelRequest) -> ModelRequest:
+        if self._max_output_tokens is None or request.generation.get("max_tokens") is not None:
+            return request
+        named = {**request.generation, "max_tokens": self._max_output_tokens}
+        return replace(request, generation=named)
 
     async def close(self) -> None:
         """Close the wrapped provider."""

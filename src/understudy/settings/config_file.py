@@ -52,6 +52,8 @@ class RouteConfig(BaseModel):
     base_url: str | None = None
     api_key_env: str | None = None
     context_window: int | None = Field(default=None, gt=0)
+    # The most tokens of one answer; by default a quarter of the window, at most 16,384.
+    max_output_tokens: int | None = Field(default=None, gt=0)
     # US dollars per million tokens, for the overview; by default the list price, if any.
     input_price: float | None = Field(default=None, ge=0, le=1_000_000, allow_inf_nan=False)
     output_price: float | None = Field(default=None, ge=0, le=1_000_000, allow_inf_nan=False)

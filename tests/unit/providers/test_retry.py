@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.providers.asks import Listener, MakeProvider, ask, complete
 from understudy.providers.base import ModelRequest, ProviderError
+from understudy.providers.registry import output_limit
 from understudy.providers.retry import LONGEST_RETRY_AFTER_S, RetryingProvider
 from understudy.settings import RouteConfig
 from understudy.testing.answers import Answer
@@ -26,10 +27,18 @@ def patient(make_provider: MakeProvider, waits: list[float]) -> Patient:
         waits.append(seconds)
 
     def make(
-        sleep: Callable[[float], Awaitable[None]] = sleep, **fields: object
+        sleep: Callable[[float], Awaitable[None]] = sleep,
+        limit: int | None = None,
+        **fields: object,
     ) -> RetryingProvider:
         route = RouteConfig.model_validate({"provider": "openai", "model": "fake-1", **fields})
-        return RetryingProvider(make_provider("openai"), route, sleep=sleep, jitter=lambda: 1.0)
+        return RetryingProvider(
+            make_provider("openai"),
+            route,
+            sleep=sleep,
+            jitter=lambda: 1.0,
+            max_output_tokens=limit,
+        )
 
     return make
 
@@ -199,3 +208,35 @@ async def test_who_is_told_can_stop_the_call(
     with pytest.raises(problem, match="stop"):
         await provider.complete(ask(), on_delta=Listener(), on_send=on_send)
     assert fake.requests == []
+
+
+async def test_an_answer_is_limited_where_the_request_names_no_limit(
+    fake: FakeModel, patient: Patient
+) -> None:
+    provider = patient(limit=2_000)
+    await complete(provider)
+    await complete(provider, ask(generation={"max_tokens": 7}))
+    assert [it.body["max_tokens"] for it in fake.requests] == [2_000, 7]
+
+
+async def test_a_model_that_allows_fewer_tokens_is_asked_without_the_limit(
+    fake: FakeModel, patient: Patient
+) -> None:
+    refusal = "max_tokens is too large: 16384. This model supports at most 4096"
+    fake.queue(Answer(status=400, error=refusal), "ok", "ok")
+    provider = patient(limit=16_384)
+    for _ in range(2):
+        assert (await complete(provider)).text == "ok"
+    assert ["max_tokens" in it.body for it in fake.requests] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("fields", "limit"),
+    [
+        ({"model": "smollm2", "context_window": 8_192}, 2_048),
+        ({"model": "gpt-4o"}, 16_384),
+        ({"model": "gpt-4o", "max_output_tokens": 500}, 500),
+    ],
+)
+def test_the_default_limit_is_a_part_of_the_window(fields: dict[str, object], limit: int) -> None:
+    assert output_limit(RouteConfig.model_validate({"provider": "openai", **fields})) == limit
