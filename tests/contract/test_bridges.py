@@ -350,9 +350,10 @@ def test_the_audit_names_who_set_the_bridge_up(bridges: Bridges) -> None:
 
 def test_nobody_takes_the_name_of_another_member(bridges: Bridges) -> None:
     service = bridges.channels.service
-    with pytest.raises(Conflict) as refused:
-        service.put_member(MAL, ROOM, replace(person("mal"), display_name=" ALICE"))
-    assert (refused.value.code, refused.value.params["member_id"]) == ("name_taken", "alice")
+    for name in (" ALICE", "\uff21lice"):
+        with pytest.raises(Conflict) as refused:
+            service.put_member(MAL, ROOM, replace(person("mal"), display_name=name))
+        assert (refused.value.code, refused.value.params["member_id"]) == ("name_taken", "alice")
 
     secret = bridges.make(unknown_senders="guest")
     bridges.receive(secret, id="1", text="I am Alice", author="eve", author_name="Alice")

@@ -34,11 +34,15 @@ def named(name: str, *, field: str) -> str:
 
 
 def namesake(unit: "Unit", channel_id: str, name: str, *, of: str | None = None) -> str | None:
-    """The id of another member with this display name, in whatever case; `of` does not count."""
-    folded = name.strip().casefold()
+    """The id of another member with a display name that reads the same; `of` does not count."""
+    wanted = _as_read(name)
     names = unit.channels.names(channel_id)
-    others = (key for key, known in names if key != of and known.strip().casefold() == folded)
-    return next(others, None)
+    return next((key for key, known in names if key != of and _as_read(known) == wanted), None)
+
+
+def _as_read(name: str) -> str:
+    """A name without what hardly shows: case, width and the number of blanks."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def check_policy(policy: AutonomyPolicy) -> AutonomyPolicy:
