@@ -213,7 +213,7 @@ def test_a_bulk_publication_shows_scope_and_reach_and_is_taken_as_shown(
     page = console.get("/review/bulk/publish", params={"id": [first, second]}).text
 
     assert "<b>workspace</b>" in page
-    assert "told in this session only" in page
+    assert "injected in this session only" in page
     fields = forms(page)["learning_candidates.bulk"]
     # Somebody else is quicker with one of them.
     console.post(f"/v1/learning-candidates/{second}/reject", json={})
@@ -248,3 +248,14 @@ def test_a_command_is_allowed_for_the_session_only_as_it_stands(
 
     assert ("Allow this exact command in this session" in page) == is_offered
     assert "Allow every call" not in page
+
+
+def test_no_key_that_puts_off_elsewhere_decides_about_a_second_approval(
+    console: TestClient,
+) -> None:
+    console.post("/v1/runtime", json={"require_two_approvers": ["policy_change"]})
+    waits = console.post("/v1/runtime/learning-policy", json={"mode": "shadow"}).json()
+
+    page = console.get(f"/review/second_approval/{waits['approval_id']}").text
+
+    assert re.findall(r'data-key="(\w)">[^<]*<kbd>', page) == ["r"]

@@ -38,7 +38,7 @@ KEYS: Final = {
     "no": "deny",
     "v": "view",
     "w": "skip",
-    "s": "skip",
+    "j": "skip",
     "q": "quit",
     "?": "help",
     "": "help",
@@ -48,7 +48,7 @@ HELP: Final = (
     "e  change what it is called with, then decide",
     "d  do not let it run; the model is told why (so do n and r)",
     "v  show everything it is called with",
-    "w  leave it waiting, show the next (so does s)",
+    "w  leave it waiting, show the next (so does j)",
     "q  leave it waiting, stop here (so does Ctrl-C)",
 )
 OFFER: Final = "offer"

@@ -55,7 +55,8 @@ INBOX_COLUMNS: Final[screen.Layout] = {
 
 def _tell(view: "InboxPage") -> None:
     screen.records(view.items, INBOX_COLUMNS, empty="Nothing waits for a person.")
-    waiting = [f"{number} {kind}" for kind, number in view.counts.items() if number]
+    counts = view.counts.items()
+    waiting = [screen.count(number, kind.replace("_", " ")) for kind, number in counts if number]
     if waiting:
         note(f"waiting: {', '.join(waiting)}")
 

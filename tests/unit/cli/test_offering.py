@@ -65,7 +65,7 @@ def test_what_was_typed_before_the_question_does_not_answer_it() -> None:
 
 
 def test_who_leaves_is_told_how_to_come_back() -> None:
-    for line in ("s", "q"):
+    for line in ("w", "q"):
         client, seen = talking(APPROVE)
         person = FakePerson(line)
 
@@ -95,7 +95,7 @@ def test_an_edit_that_the_daemon_refuses_is_asked_again() -> None:
 
 def test_a_review_goes_through_what_waits_and_counts() -> None:
     client, seen = talking(GOES_ON, GOES_ON, reply(SETTLED, 409))
-    person = FakePerson("a", "s", "d", "no", "q")
+    person = FakePerson("a", "w", "d", "no", "q")
     pending = [approval(id=f"apr_{number}") for number in range(1, 7)]
 
     Review(client, person).approvals(pending)
