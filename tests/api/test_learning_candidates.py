@@ -110,7 +110,7 @@ def test_what_is_left_out_takes_its_default(api: TestClient) -> None:
         "actions": ["revoke", "supersede"],
         "contradicts": [],
         "neighbours": [],
-        "reach": {"scope": WORKSPACE, "words": "told in every session of this daemon"},
+        "reach": {"scope": WORKSPACE, "words": "injected in every session of this daemon"},
     }
     decided = ok(api, "GET", f"{PATH}/{made['candidate_id']}")
     assert (decided["state"], decided["decided_by"]) == ("published", "local")

@@ -142,7 +142,7 @@ def test_what_is_published_may_be_different_from_what_was_proposed(live: Live, s
     # A repeat tells what there is.
     again = invoke(live, "candidates", "publish", candidate_id)
     assert again.stdout.strip() == published["learning_id"]
-    assert "told nowhere while it is provisional; found in this session only" in again.stderr
+    assert "injected nowhere while it is provisional; found in this session only" in again.stderr
 
 
 def test_what_conflicts_is_refused_until_it_supersedes(live: Live, scope: str) -> None:
@@ -280,10 +280,12 @@ def test_a_learning_says_in_which_sessions_it_is_told(live: Live, scope: str) ->
     sensitive = learn(live, scope, "The cellar is locked")
     run(live, "learnings", "set", sensitive, "--sensitivity", "sensitive")
 
-    assert f"{scope}: told in this session only" in run(live, "learnings", "show", learning_id)
-    assert f"{scope}: told nowhere: it is sensitive" in run(live, "learnings", "show", sensitive)
+    assert f"{scope}: injected in this session only" in run(live, "learnings", "show", learning_id)
+    assert f"{scope}: injected nowhere: it is sensitive" in run(
+        live, "learnings", "show", sensitive
+    )
     run(live, "learnings", "revoke", learning_id)
-    assert "no longer told, it is revoked" in run(live, "learnings", "show", learning_id)
+    assert "no longer injected, it is revoked" in run(live, "learnings", "show", learning_id)
 
 
 def test_a_learning_is_told_always_when_somebody_says_so(live: Live, scope: str) -> None:
@@ -291,7 +293,7 @@ def test_a_learning_is_told_always_when_somebody_says_so(live: Live, scope: str)
 
     shown = run(live, "learnings", "set", learning_id, "--applies", "always")
 
-    assert "always: every run is told of it" in shown
+    assert "always: injected into every prompt" in shown
     listed = ("learnings", "list", "--scope", scope, "--applies")
     assert learning_id in run(live, *listed, "always")
     assert "Nothing matches" in run(live, *listed, "when_relevant")
@@ -373,10 +375,10 @@ def test_one_key_without_enter_decides_and_takes_back(live: Live, scope: str) ->
         press(terminal, "now publish")
         terminal.wait_for("'now publish' is not understood")
         press(terminal, "2")
-        terminal.wait_for("for workspace:default: told in every session of this daemon")
+        terminal.wait_for("for workspace:default: injected in every session of this daemon")
         terminal.wait_for("[?] ")
         press(terminal, "a")
-        terminal.wait_for("told in every session of this daemon")
+        terminal.wait_for("injected in every session of this daemon")
         terminal.wait_for("2 of 3")
         terminal.wait_for("[?] ")
         press(terminal, "n")

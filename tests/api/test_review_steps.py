@@ -63,7 +63,7 @@ def test_a_decision_is_taken_back_and_a_candidate_put_off(api: TestClient) -> No
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        (None, "told in every session of this daemon"),
+        (None, "injected in every session of this daemon"),
         ("vi-VN", "được nhắc đến trong mọi phiên của daemon này"),
         ("zh", "在此守护进程的所有会话中告知"),
     ],

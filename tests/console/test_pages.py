@@ -124,7 +124,7 @@ def test_a_decision_of_the_review_can_be_undone_from_its_notice(console: TestCli
     candidate = propose(console, "The office is in Oslo")
     page = console.get("/review").text
     assert "1 of 1" in page
-    assert "told in every session of this daemon" in page
+    assert "injected in every session of this daemon" in page
     version = page.split('name="version" value="')[1].split('"')[0]
     form = {
         "candidate_id": candidate,

@@ -239,8 +239,8 @@ def test_a_wish_is_published_for_the_scope_that_review_suggests(plane: LearningH
         reaches = [it.reach for it in result.items]
         assert [it and it.scope for it in reaches] == [WORKSPACE, SESSION]
         assert [it and it.words for it in reaches] == [
-            "told in every session of this daemon",
-            "told in this session only",
+            "injected in every session of this daemon",
+            "injected in this session only",
         ]
     assert {it.scope for it in plane.all_learnings()} == {WORKSPACE, SESSION}
 

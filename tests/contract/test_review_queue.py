@@ -55,7 +55,7 @@ def plane(units: Units) -> LearningHarness:
 def test_reviewers_are_handed_one_after_another(plane: LearningHarness) -> None:
     first, second = plane.propose("X is blue"), plane.propose("Y is red")
     everywhere = (
-        Reach(scope=WORKSPACE, words="told in every session of this daemon", suggested=True),
+        Reach(scope=WORKSPACE, words="injected in every session of this daemon", suggested=True),
     )
     found = plane.candidates.next_for_review()
     assert found.item == extended(ReviewItem, first, reaches=everywhere, suggested_scope=WORKSPACE)
@@ -76,10 +76,10 @@ def test_a_reviewer_is_told_whom_each_scope_reaches(plane: LearningHarness) -> N
     reaches = plane.candidates.item(candidate.candidate_id).reaches
 
     assert [(it.scope.key, it.words, it.unused) for it in reaches] == [
-        ("session:s9", "told in this session only", None),
-        ("persona:helper", "told in every session of persona helper", None),
-        ("project:garden", "told in every session of project garden", None),
-        ("workspace:default", "told in every session of this daemon", None),
+        ("session:s9", "injected in this session only", None),
+        ("persona:helper", "injected in every session of persona helper", None),
+        ("project:garden", "injected in every session of project garden", None),
+        ("workspace:default", "injected in every session of this daemon", None),
     ]
 
 
@@ -180,7 +180,7 @@ def test_a_session_that_nobody_uses_is_said_to_reviewer_and_publisher(
     assert plane.candidates.item(candidate.candidate_id).reaches[0].unused == unused
     reach = plane.publish(candidate).reach
     assert reach is not None
-    assert (reach.words, reach.unused) == ("told in this session only", unused)
+    assert (reach.words, reach.unused) == ("injected in this session only", unused)
 
 
 def test_a_run_is_a_use_of_its_session(plane: LearningHarness) -> None:

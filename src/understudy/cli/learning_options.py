@@ -29,7 +29,7 @@ Content: TypeAlias = Annotated[
 ]
 TierOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--tier", help="`active`, or `provisional`, which no prompt is told of."),
+    typer.Option("--tier", help="`active`, or `provisional`, which is in no prompt."),
 ]
 Evidence: TypeAlias = Annotated[
     list[str] | None,
@@ -156,7 +156,7 @@ class ContentOptions:
         str | None,
         typer.Option(
             "--applies",
-            help="`when_relevant`, or `always`: every run is told of it, whatever its input.",
+            help="`when_relevant`, or `always`: injected into every prompt, whatever the input.",
         ),
     ] = None
     confidence: Annotated[

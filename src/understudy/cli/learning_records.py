@@ -46,7 +46,7 @@ UNTRUSTED: Final = "yes: its run had read what tools, files or strangers wrote"
 DECLINED: Final = "yes: a person said no to the same thing before"
 # Only what the daemon proposes again waits for a person.
 DECLINED_TO_DAEMON: Final = f"{DECLINED}, so no rule publishes it"
-ALWAYS: Final = "always: every run is told of it"
+ALWAYS: Final = "always: injected into every prompt"
 SENSITIVE: Final = "sensitive: no prompt and no search tells of it"
 FOUND: Final = {
     "api": "sent by a caller",
@@ -339,7 +339,7 @@ def _told(view: "Learning") -> str:
     from understudy.learnings.reach import reach_words
 
     if view.status in ("superseded", "revoked"):
-        return f"no longer told, it is {view.status}"
+        return f"no longer injected, it is {view.status}"
     words = reach_words(
         view.scope, kind=view.kind, sensitivity=view.sensitivity, tier=view.publish_tier
     )
@@ -365,9 +365,9 @@ def published_lines(view: "PublishedLearning") -> list[str]:
     if view.reach:
         lines.append(f"  {visible_line(view.reach.words)}")
     if view.applies == "always" and view.publish_tier == "active":
-        lines.append("  it is standing: every run there is told of it, whatever the input")
+        lines.append("  it is standing: injected into every prompt there, whatever the input")
     if view.reach and view.reach.unused:
-        lines.append(f"  but nobody is told: {view.reach.unused}")
+        lines.append(f"  but no prompt has it: {view.reach.unused}")
     if view.supersedes:
         lines.append(f"  it takes the place of {view.supersedes}")
     lines += [f"  it contradicts {related(each)}" for each in view.contradicts]

@@ -79,7 +79,7 @@ def update(
     applies: Annotated[
         str | None,
         typer.Option(
-            help="`when_relevant`, or `always`: every run is told of it, whatever its input."
+            help="`when_relevant`, or `always`: injected into every prompt, whatever the input."
         ),
     ] = None,
     sensitivity: Annotated[

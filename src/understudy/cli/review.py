@@ -56,8 +56,8 @@ TERMINAL_HELP: Final = (
 )
 # What the key for it makes of `applies`, and what that means.
 APPLIES: Final = {
-    "when_relevant": ("always", "told on every run of its scope"),
-    "always": ("when_relevant", "told when the input is about it"),
+    "when_relevant": ("always", "injected into every prompt of its scope"),
+    "always": ("when_relevant", "injected when the input is about it"),
 }
 FILE: Final = "content.txt"
 OPEN: Final = ("pending", "escalated")
@@ -210,7 +210,7 @@ class Weighing:
         reaches = self._item.reaches
         own = next((it for it in reaches if it.scope == self._scope), None)
         if not self._is_scope_chosen and own is not None and own.unused:
-            self._person.say([f"nobody would be told: {visible_line(own.unused)}"])
+            self._person.say([f"no prompt would have it: {visible_line(own.unused)}"])
             chosen = self._choose([reached(it) for it in reaches], "who is it for")
             if chosen is None:
                 return None
@@ -300,7 +300,7 @@ class Weighing:
         self._person.say(_difference(self._item.content, edited) or ["nothing changed"])
         if self._edited is not None and self._applies == "always":
             # Proposed for the words before the edit.
-            self._person.say(["still told on every run of its scope; t changes that"])
+            self._person.say(["still injected into every prompt of its scope; t changes that"])
 
 
 def _as_sent(scope: "LearningScope") -> dict[str, str]:

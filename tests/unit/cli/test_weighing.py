@@ -294,7 +294,7 @@ def test_everything_that_a_decision_needs_is_shown() -> None:
             "no rule publishes it",
         ),
         *("its run had read what tools", "sensitive", "its time is over"),
-        *("“Please remember: replies are short.”", "session:demo: told in this session only"),
+        *("“Please remember: replies are short.”", "session:demo: injected in this session only"),
     ):
         assert words in person.screen, words
 
@@ -368,13 +368,13 @@ def test_what_waits_is_fetched_one_by_one_after_the_last() -> None:
     assert {each.url.params.get("kind") for each in seen} == {"fact"}
 
 
-HERE = {"scope": {"kind": "session", "id": "demo"}, "words": "told in this session only"}
+HERE = {"scope": {"kind": "session", "id": "demo"}, "words": "injected in this session only"}
 ENDED = {**HERE, "unused": "the session has ended"}
 ANNA = {
     "scope": {"kind": "persona", "id": "anna"},
-    "words": "told in every session of persona anna",
+    "words": "injected in every session of persona anna",
 }
-ALL = {"scope": WORKSPACE, "words": "told in every session of this daemon"}
+ALL = {"scope": WORKSPACE, "words": "injected in every session of this daemon"}
 
 
 def test_each_candidate_is_shown_with_its_number() -> None:
@@ -393,8 +393,8 @@ def test_a_scope_is_chosen_by_number_and_said_in_words() -> None:
 
     assert sent == [(PUBLISH, {"scope": ANNA["scope"]})]
     assert "[1-3] scope" in person.prompts[0]
-    assert "2  persona:anna: told in every session of persona anna" in person.screen
-    assert "for persona:anna: told in every session of persona anna" in person.heard
+    assert "2  persona:anna: injected in every session of persona anna" in person.screen
+    assert "for persona:anna: injected in every session of persona anna" in person.heard
 
 
 def test_the_suggested_scope_is_published_for_unless_another_is_chosen() -> None:
@@ -402,7 +402,7 @@ def test_the_suggested_scope_is_published_for_unless_another_is_chosen() -> None
     person = FakePerson("a")
 
     assert decide(person, [shown], ok(learning_document())) == [(PUBLISH, {"scope": ANNA["scope"]})]
-    assert "> 2  persona:anna: told in every session of persona anna" in person.screen
+    assert "> 2  persona:anna: injected in every session of persona anna" in person.screen
     assert "[a] publish for persona" in person.prompts[0]
     assert decide(FakePerson("1", "a"), [shown], ok(learning_document())) == [
         (PUBLISH, {"scope": HERE["scope"]})
@@ -429,8 +429,8 @@ def test_nothing_is_published_silently_where_nobody_is_told(key: str) -> None:
     person = FakePerson(key, "x", "j")
 
     assert decide(person, [item(reaches=[ENDED, ALL], suggested_scope=ENDED["scope"])]) == []
-    assert "nobody would be told: the session has ended" in person.heard
-    assert "1  session:demo: told in this session only (the session has ended)" in person.heard
+    assert "no prompt would have it: the session has ended" in person.heard
+    assert "1  session:demo: injected in this session only (the session has ended)" in person.heard
 
 
 @pytest.mark.parametrize(("typed", "scope"), [("1", ENDED["scope"]), ("2", WORKSPACE)])
@@ -451,8 +451,8 @@ def test_a_publication_says_whom_it_reaches() -> None:
 
     decide(person, [item()], ok(learning_document(reach=ENDED)))
 
-    assert "  told in this session only" in person.heard
-    assert "  but nobody is told: the session has ended" in person.heard
+    assert "  injected in this session only" in person.heard
+    assert "  but no prompt has it: the session has ended" in person.heard
 
 
 def test_what_says_otherwise_elsewhere_is_superseded_in_its_wider_scope() -> None:
@@ -476,9 +476,9 @@ def test_one_of_several_is_chosen_to_be_superseded() -> None:
 @pytest.mark.parametrize(
     ("before", "keys", "body", "words"),
     [
-        ("when_relevant", "ta", {"applies": "always"}, "told on every run of its scope"),
-        ("always", "ta", {"applies": "when_relevant"}, "told when the input is about it"),
-        ("always", "tta", {}, "told on every run of its scope"),
+        ("when_relevant", "ta", {"applies": "always"}, "injected into every prompt of its scope"),
+        ("always", "ta", {"applies": "when_relevant"}, "injected when the input is about it"),
+        ("always", "tta", {}, "injected into every prompt of its scope"),
     ],
 )
 def test_one_key_says_whether_it_is_told_always(
@@ -499,7 +499,7 @@ def test_whoever_edits_what_is_told_always_is_told_that_it_stays_so(applies: str
     sent = decide(person, [item(applies=applies)], ok(learning_document()))
 
     assert sent == [(PUBLISH, {"content": "The door is green"})]
-    assert ("still told on every run of its scope; t changes that" in person.heard) == (
+    assert ("still injected into every prompt of its scope; t changes that" in person.heard) == (
         applies == "always"
     )
 
