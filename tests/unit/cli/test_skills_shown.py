@@ -100,7 +100,7 @@ def test_a_session_is_told_why_and_an_agent_what_is_pinned() -> None:
         {**SKILL, "context": "fork", "reason": "agent_grant", "version": 2}
     )
     agent = AgentSkillView.model_validate(
-        {**SKILL, "granted": True, "allowed": False, "pinned_version": 1}
+        {**SKILL, "granted": True, "allowed": False, "reason": "none", "pinned_version": 1}
     )
 
     ((*_, because, _),) = rows_of([offered], skill_records.OFFERED)
