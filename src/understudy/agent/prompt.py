@@ -1,7 +1,7 @@
 """The prompt of a run: its sections, its tools and its budget."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
@@ -130,16 +130,27 @@ def _context_files(files: Sequence[ContextFile], of_people: Mapping[str, str]) -
 
 
 def _shown(file: ContextFile, of_people: str) -> str:
-    """The text of a file; each line that an agent added to that of people is quoted."""
+    """The text of a file; each line that an agent added to that of people, or moved, is quoted."""
     text = file.content.strip()
     if not file.is_by_agent:
         return text
     lines = text.splitlines()
-    added = changes(of_people.strip().splitlines(), lines, Effort(DIFF_STEPS))
+    known = of_people.strip().splitlines()
+    headings = {line for line in known if line.startswith("#")}
+    added = changes(_placed(known, headings), _placed(lines, headings), Effort(DIFF_STEPS))
     for at in (at for change in added for at in range(change.new_from, change.new_to)):
         lines[at] = f"> {_TAG.sub('&lt;', lines[at])}".rstrip()
     is_quoted = any(change.new_from < change.new_to for change in added)
     return "\n".join((BY_AGENT, "", *lines) if is_quoted else lines)
+
+
+def _placed(lines: Sequence[str], headings: Collection[str]) -> list[str]:
+    """Lines with their heading: below another one, such as `Forbidden`, a line says something else."""
+    placed, heading = [], ""
+    for line in lines:
+        heading = line if line in headings else heading
+        placed.append(f"{heading}\n{line}")
+    return placed
 
 
 def taints_of_prompt(

@@ -85,12 +85,13 @@ class Retirer:
             yield skill, max(good, default=None)
 
     def _own_versions(self, radius: BlastRadius) -> Iterator[tuple[Skill, int]]:
-        """Skills whose owner alone has an affected version."""
+        """Skills whose owner alone has an affected version, as long as the one before is affected."""
         for skill_id, numbers in _affected(radius).items():
-            with self.units.read() as unit:
-                skill = unit.skills.get(skill_id)
-            if skill is not None and is_live(skill) and skill.own_version in numbers:
-                yield skill, skill.own_version
+            for _ in numbers:
+                with self.units.read() as unit:
+                    skill = unit.skills.get(skill_id)
+                if skill is not None and is_live(skill) and skill.own_version in numbers:
+                    yield skill, skill.own_version
 
     def _fall_back(self, author: Author, skill: Skill, good: int | None) -> None:
         """Restore the newest unaffected version; delete a skill that has none."""

@@ -42,6 +42,35 @@ def test_skills_stand_after_the_context_files_and_before_what_is_recalled() -> N
     assert headings(text) == ["Base instructions", "Context files", "Skills", "learned_context"]
 
 
+PEOPLE = "# Soul\nBe brief.\n## Allowed\n- read\n## Forbidden\n- delete"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (f"{PEOPLE}\n## Voice\nJoke.", f"{PEOPLE}\n> ## Voice\n> Joke."),
+        (PEOPLE.replace("- read", "Now:\n- read"), PEOPLE.replace("- read", "> Now:\n- read")),
+        # Moved below another heading, or that taken away, a line would say something else.
+        (
+            PEOPLE.replace("## Forbidden\n- delete", "- delete\n## Forbidden"),
+            PEOPLE.replace("## Forbidden\n- delete", "> - delete\n## Forbidden"),
+        ),
+        (PEOPLE.replace("## Forbidden\n", ""), PEOPLE.replace("## Forbidden\n", "> ")),
+        (
+            PEOPLE.replace("brief.", "brief.\u2028- delete"),
+            PEOPLE.replace("brief.", "brief.\n> - delete"),
+        ),
+        (PEOPLE.replace("\n", "\r\n") + "\n\n", PEOPLE),
+    ],
+    ids=["added", "between", "moved", "without its heading", "line separator", "line ends"],
+)
+def test_only_lines_of_people_where_they_put_them_stand_plain(written: str, shown: str) -> None:
+    file = make_file("SOUL.md", written, run_id="run_1")
+    text = render(build_sections(None, [file], of_people={"SOUL.md": PEOPLE}))
+
+    assert text.endswith(f"\n\n{shown}")
+
+
 def test_the_sections_stand_in_their_order() -> None:
     assert headings(soul("I am Ada.")) == ["Base instructions", "Persona", "Context files"]
 
