@@ -289,3 +289,22 @@ def test_a_public_skill_that_an_admin_looked_at_marks_no_run_that_lists_it(
     assert version(users.ann, slug)["untrusted_path"] == ["foreign_skill"]
     # Other tests have the same daemon.
     users.bob.ok("DELETE", f"{ALL}/{public}")
+
+
+def test_unlearning_the_session_takes_every_version_of_its_user_back(
+    users: SkillUsers, slug: str
+) -> None:
+    users.ann.create(skill_md(slug.replace("-", " ").capitalize(), "Count the fruit."))
+    told = work(users, users.ann, users.learner)
+    for find, other in (("Count", "Weigh"), ("Weigh", "Price")):
+        change = manage("patch", slug=slug, find=find, replace=other)
+        users.ann.run(change, session=told.session_id, words=f"Fix the skill {slug}.")
+    assert users.ann.get(slug)["version"] == 3
+
+    target = {"kind": "session", "id": told.session_id}
+    started = users.root.ok("POST", "/v1/unlearn", {"target": target, "mode": "revoke"})
+    path = f"/v1/unlearn/{started['unlearn_id']}"
+    wait_for(lambda: users.root.get(path)["status"] == "done", 60, what="the unlearning")
+
+    assert "Count the fruit." in users.ann.get(f"{slug}/files/SKILL.md")["content"]
+    assert drafts(users.ann) == []
