@@ -124,7 +124,7 @@ def test_nobody_changes_what_comes_with_the_product(users: SkillUsers) -> None:
         manage("delete", slug=SHIPPED),
         ("publish_skill", {"path": folder}),
         agent=users.learner,
-        words="Please save this as a skill, and delete the old one.",
+        words="Please save this as a skill.",
     )
 
     assert told.refusals

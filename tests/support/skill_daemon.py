@@ -197,12 +197,9 @@ class Person:
     ) -> Told:
         """A run in which the model makes these calls, one after another."""
         session = session or self.session(agent)
-        task = f"(task {next(NUMBERS)})"
-        self.skill_daemon.model.rule = play({task: [call(name, given) for name, given in calls]})
+        self.skill_daemon.model.rule = play({words: [call(name, given) for name, given in calls]})
         mark = len(self.skill_daemon.model.requests)
-        # On a line of their own, the words are a sentence of the user's.
-        body = {"content": f"{task}\n{words}"}
-        run_id = self.ok("POST", f"/v1/sessions/{session}/runs", body)["run_id"]
+        run_id = self.ok("POST", f"/v1/sessions/{session}/runs", {"content": words})["run_id"]
 
         def ended() -> Any:
             view = self.get(f"/v1/runs/{run_id}")
@@ -213,7 +210,7 @@ class Person:
         asked = [
             seen
             for seen in self.skill_daemon.model.requests[mark:]
-            if seen.last_user.startswith(task)
+            if seen.last_user.startswith(words)
         ]
         return Told(
             results=self._results(session, run_id, asked[-1]),

@@ -2,49 +2,42 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import cache, partial
 from typing import Any, Final
 
 from understudy.agents.model import SOUL
 from understudy.core.dataclass import dataclass
 from understudy.core.text import Scrub, preview, printable
-from understudy.evolution.answers import MAX_MESSAGE_CHARS, MessageIntent, intent_of
-from understudy.evolution.identity.sentences import asks_for_manner
-from understudy.evolution.requests.grammar import (
-    LANGUAGES,
-    NOTHING,
-    Grammar,
-    grammar_of,
-    named_asks,
-    signs,
+from understudy.evolution.answers import (
+    MAX_MESSAGE_CHARS,
+    MessageIntent,
+    consists_of,
+    intent_of,
+    listed,
+    spoken,
+    words_of,
 )
-from understudy.evolution.requests.skill_requests import asks_for
-from understudy.evolution.visible_text import plain, word_line
+from understudy.evolution.visible_text import plain
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.learnings.pastes import holds_paste
 from understudy.learnings.quotations import sentences
+from understudy.patterns.word_lists import WordLists
 from understudy.redaction.scrub import scrub as without_secrets
 from understudy.skills.bundles.limits import MAX_MANIFEST_BYTES
 from understudy.skills.bundles.manifest import read
 
-# A polite question is always about something definite: a named skill, or the one just mentioned.
-_AT_HAND: Final = re.compile("")
-# Longer names are not matched.
-MAX_NAME_CHARS: Final = 200
 # The name as a whole word: no part of a path or of another name.
 _PART: Final = rf"[^\W{HAN_AND_KANA}]"
 _AS_WRITTEN: Final = rf"(?<!{_PART})(?<![/\\.~-]){{}}(?!{_PART}|[/\\-]|\.\w)"
-_HYPHENATED: Final = re.compile(r"\w+(?:-\w+)+")
-# Verbs by which somebody wants a file written, and words that take it back.
-_WRITES: Final = re.compile(
-    r"\b(?:write|update|put|add|save|note|record|edit|change|set|store|append|replace|fill|remember|keep|clear|empty|delete|remove"
-    r"|ghi|cập nhật|lưu|thêm|sửa|viết|xoá|xóa)\b|[写寫记記加改存删]|更新|清空"
-)  # fmt: skip
-_REFUSES: Final = re.compile(
-    r"\b(?:not|never|no|without|don['\u2019]?t|if|why|who|what|did|does|has|was|đừng|không|nếu|ai)\b|[不别勿没]|如果|为什么|谁"
-)
+# A name without one of these may be a word of any sentence.
+_NAME_SIGN: Final = re.compile(r"\w[-/.]\w")
+_WORDS: Final = WordLists("understudy.evolution")
+# Stands for the name; a letter that nobody types.
+NAME: Final = "\ua78f"
+# Words that may stand around the verb and the name of a request.
+_AROUND: Final = ("polite", "beside", "skill")
 MAX_SHOWN_CHARS: Final = 80
 MANAGE: Final = "skill_manage"
 PUBLISH: Final = "publish_skill"
@@ -53,99 +46,82 @@ EDIT: Final = "edit_file"
 
 
 def asks_to_delete(text: str, slug: str, *, is_spoken_of: bool = False) -> bool:
-    """Whether the writer asks that this skill be deleted.
+    """Whether the whole message asks to delete this skill, by its slug.
 
-    The message calls it a skill or writes its hyphens; `the skill` alone counts if it `is_spoken_of`.
+    `the skill` alone counts if it `is_spoken_of`.
     """
-    return _asks_about(text, "delete", (slug,), is_spoken_of=is_spoken_of)
-
-
-def asks_to_patch(text: str, names: tuple[str, ...], *, is_spoken_of: bool = False) -> bool:
-    """The same for changing the skill with one of these names."""
-    return _asks_about(text, "patch", names, is_spoken_of=is_spoken_of)
-
-
-def _asks_about(text: str, request: str, names: tuple[str, ...], *, is_spoken_of: bool) -> bool:
-    names = tuple(name for name in names if _words(name))
-    requests = (request, f"{request}_it") if is_spoken_of else (request,)
-    if any(names and _asks(text, _grammars(each, names)) for each in requests):
-        return True
-    return any(_asks(text, _grammars_of_bare_name(f"{request}_bare", name)) for name in names)
+    return _asks_for("delete", text, slug) or (
+        is_spoken_of
+        and words_of(slug) != ()
+        and consists_of(text, listed("delete"), listed("skill"), around=_AROUND)
+    )
 
 
 def asks_to_publish(text: str, path: str) -> bool:
-    """Whether the writer asks that this folder be published, by its path or its name."""
-    names = (path, path.rstrip("/").rpartition("/")[2])
-    return _asks(text, _grammars("publish", names))
+    """Whether the whole message asks to publish this folder, by its path."""
+    return _asks_for("publish", text, path)
+
+
+def asks_to_patch(text: str, names: Sequence[str], *, is_spoken_of: bool = False) -> bool:
+    """Whether a message begins by asking to change the skill with one of these names.
+
+    What follows says how to change it. A negation or a question anywhere makes it no request.
+    """
+    said = plain(text[:MAX_MESSAGE_CHARS]).replace("\u2019", "'")
+    if len(text) > MAX_MESSAGE_CHARS or "?" in said or _one_of("doubt").search(said):
+        return False
+    is_meant = is_spoken_of and consists_of(
+        text, listed("patch"), listed("skill"), around=_AROUND, may_go_on=True
+    )
+    return is_meant or any(_asks_for("patch", text, name, may_go_on=True) for name in names)
+
+
+def _asks_for(request: str, text: str, name: str, *, may_go_on: bool = False) -> bool:
+    """Whether a message is made of the verb, the name as it is written, and words of courtesy.
+
+    A name that could be any word (`tests`) must be called a skill, and be none of the other words.
+    """
+    if not words_of(name) or consists_of(name, around=_AROUND):
+        return False
+    called = () if _NAME_SIGN.search(name) else (listed("skill"),)
+    return consists_of(
+        named(text, name), listed(request), (NAME,), *called, around=_AROUND, may_go_on=may_go_on
+    )
+
+
+def named(text: str, name: str) -> str:
+    """A message with a mark in place of a name, where it is written as it is."""
+    written = _AS_WRITTEN.format(re.escape(plain(name)))
+    return re.sub(written, f" {NAME} ", plain(text[:MAX_MESSAGE_CHARS]).replace(NAME, ""))
 
 
 def asks_to_write(text: str, name: str) -> bool:
     """Whether the writer asks that a context file be written: by its name, or SOUL.md by a manner.
 
-    A message that hands over a text of others asks for nothing.
+    The sentence with the name has a verb of writing, and neither a negation nor a question. A message
+    that hands over a text of others asks for nothing.
     """
     if len(text) > MAX_MESSAGE_CHARS or holds_paste(text):
         return False
-    named = re.compile(rf"(?<![\w/.-]){re.escape(plain(name))}(?![\w/-])")
-    said = [plain(text[start:end]) for start, end in sentences(text)]
+    if name == SOUL and consists_of(
+        text, listed("manner"), listed("asking"), around=("polite", "degree")
+    ):
+        return True
+    written = re.compile(rf"(?<![\w/.-]){re.escape(plain(name))}(?![\w/-])")
+    said = (plain(text[start:end]).replace("\u2019", "'") for start, end in sentences(text))
     return any(
-        (named.search(it) and _WRITES.search(it)) or (name == SOUL and asks_for_manner(it))
-        for it in said
-        if not _REFUSES.search(it)
+        written.search(sentence) and _one_of("write").search(sentence)
+        for sentence in said
+        if "?" not in sentence and not _one_of("doubt").search(sentence)
     )
 
 
-def _asks(text: str, grammars: Sequence[Grammar]) -> bool:
-    return len(text) <= MAX_MESSAGE_CHARS and asks_for(text, grammars)
-
-
-# The same few names are mostly asked about again.
-@lru_cache(maxsize=32)
-def _grammars(request: str, names: tuple[str, ...]) -> tuple[Grammar, ...]:
-    """The grammars of a request about something with one of these names."""
-    return tuple(_grammar(language, request, names) for language in LANGUAGES)
-
-
-@lru_cache(maxsize=32)
-def _grammars_of_bare_name(request: str, slug: str) -> tuple[Grammar, ...]:
-    """Grammars that name a skill by its hyphenated slug alone; none for a single word."""
-    written = plain(slug)
-    if _HYPHENATED.fullmatch(written) is None:
-        return ()
-    about = re.compile(_AS_WRITTEN.format(re.escape(written)))
-    grammars = (_grammar(language, request, (slug,)) for language in LANGUAGES)
-    # No connectors: nothing may follow the name.
-    return tuple(
-        replace(it, about=about, connectors=(), modals=grammar_of(it.language).modals)
-        for it in grammars
-    )
-
-
-def _grammar(language: str, request: str, names: Sequence[str]) -> Grammar:
-    named = {_words(name) for name in names if len(name) <= MAX_NAME_CHARS} - {""}
-    # An empty alternation would match everything.
-    name = "|".join(re.escape(each) for each in sorted(named)) or r"(?!)"
-    grammar = grammar_of(language)
-    about = named_asks(language, f"{request}_about")
-    return replace(
-        grammar,
-        about=signs(*about) if about else grammar.about,
-        tasks=(),
-        # Something that exists is at stake, so a question counts only if it cannot be a request for
-        # permission.
-        modals=named_asks(language, "modals") or grammar.modals,
-        asks=tuple(ask.replace("{name}", f"(?:{name})") for ask in named_asks(language, request)),
-        # Other English connectors change the object: `for Bob`.
-        connectors=named_asks(language, f"{request}_connectors")
-        or named_asks(language, "connectors")
-        or grammar.connectors,
-        definite=_AT_HAND,
-        describes=NOTHING,
-    )
-
-
-def _words(name: str) -> str:
-    return word_line(plain(name))
+@cache
+def _one_of(name: str) -> re.Pattern[str]:
+    """A pattern for the words of a list; Chinese has no word boundaries."""
+    chinese = "|".join(_WORDS(f"{name}.chinese"))
+    spaced = "|".join((*_WORDS(f"{name}.english"), *_WORDS(f"{name}.vietnamese")))
+    return re.compile(rf"\b(?:{spaced})\b|{chinese}")
 
 
 class Purpose(StrEnum):
@@ -288,13 +264,17 @@ THIS_WORK: Final = Act(
 )
 
 
-def _wants_skill(words: str) -> bool:
-    return intent_of(words) in (MessageIntent.ACCEPT, MessageIntent.REQUEST)
+def _wants_skill(words: str, name: str = "") -> bool:
+    """Whether a message accepts or asks for a skill, perhaps under this name."""
+    if intent_of(words) in (MessageIntent.ACCEPT, MessageIntent.REQUEST):
+        return True
+    said = (*spoken("consent.save"), *spoken("consent.make"))
+    return words_of(name) != () and consists_of(named(words, name), said, (NAME,), around=_AROUND)
 
 
 _ASKED: Final[Mapping[str, Callable[[str, str, bool], bool]]] = {
-    "skills.create": lambda words, _, __: _wants_skill(words),
+    "skills.create": lambda words, name, _: _wants_skill(words, name),
     "skills.write": lambda words, _, __: _wants_skill(words),
     "skills.publish": lambda words, path, _: _wants_skill(words) or asks_to_publish(words, path),
-    "skills.delete": lambda words, slug, spoken: asks_to_delete(words, slug, is_spoken_of=spoken),
+    "skills.delete": lambda words, slug, offered: asks_to_delete(words, slug, is_spoken_of=offered),
 }

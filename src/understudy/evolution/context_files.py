@@ -210,6 +210,7 @@ class AgentContextFiles:
             current=task.text,
             at_start=soul_at_start(task.unit, task.context.run_id),
             identity=_content(identity),
+            agent_name=task.agent.display_name,
         )
         return self._proposed(task, content) if locks.review else self._written(task, content)
 

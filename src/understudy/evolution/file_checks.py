@@ -43,7 +43,13 @@ class FileChecks:
         _check_headings(name, content)
 
     def soul_by_agent(
-        self, content: str, *, current: str | None, at_start: str | None, identity: str | None
+        self,
+        content: str,
+        *,
+        current: str | None,
+        at_start: str | None,
+        identity: str | None,
+        agent_name: str,
     ) -> None:
         """Refuse what an agent may not write into SOUL.md, which all its users share."""
         check_soul(
@@ -51,6 +57,7 @@ class FileChecks:
             current=current,
             at_start=at_start,
             identity=identity,
+            agent_name=agent_name,
             limits=self.limits,
             secrets=self.secrets,
         )

@@ -13,11 +13,12 @@ from understudy.agents.switches import resolve
 from understudy.core.dataclass import dataclass
 from understudy.evolution.answers import MAX_MESSAGE_CHARS, MessageIntent, intent_of
 from understudy.evolution.consent import own_words
-from understudy.evolution.requests.skill_requests import sentences_of
 from understudy.evolution.visible_text import plain
 from understudy.i18n.catalogue import say
 from understudy.learnings.capture_settings import CaptureSettings
 from understudy.learnings.labels import labelled_statements
+from understudy.learnings.pastes import holds_paste
+from understudy.learnings.quotations import sentences
 from understudy.runs.model import Run, RunTrace
 from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import require_session
@@ -39,10 +40,10 @@ _WANTS_SKILL: Final = frozenset({MessageIntent.ACCEPT, MessageIntent.REQUEST})
 
 def asks_to_remember(text: str) -> bool:
     """Whether the writer speaks of remembering, and does not ask about it."""
-    if len(text) > MAX_MESSAGE_CHARS:
+    if len(text) > MAX_MESSAGE_CHARS or holds_paste(text):
         return False
-    said = (plain(it.text) for it in sentences_of(text) if it.is_own)
-    return any(_REMEMBER.search(it) and not _QUESTION.search(it) for it in said)
+    said = (plain(text[start:end]) for start, end in sentences(text))
+    return any(_REMEMBER.search(sentence) and not _QUESTION.search(sentence) for sentence in said)
 
 
 @dataclass(frozen=True, slots=True)

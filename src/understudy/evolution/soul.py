@@ -2,15 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from math import ceil
 from typing import Final
 
 from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.invisible_characters import hidden_in
-from understudy.evolution.identity.rule import fields_of
-from understudy.evolution.visible_text import plain
+from understudy.evolution.identity import fields_of
+from understudy.evolution.visible_text import as_seen, plain, word_line
 from understudy.guard.scan import scan_text
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.quotations import sentences
@@ -48,6 +48,7 @@ def check_soul(
     *,
     current: str | None,
     identity: str | None,
+    agent_name: str = "",
     at_start: str | None = None,
     limits: SoulLimits | None = None,
     secrets: SecretGuard = NO_LITERALS,
@@ -59,7 +60,7 @@ def check_soul(
     """
     limits = limits or SoulLimits()
     check_persons_soul(new, limits=limits, secrets=secrets)
-    _check_identity(new, current or "", identity or "")
+    _check_identity(new, current or "", identity or "", agent_name)
     for before in dict.fromkeys((current or "", at_start or "")):
         _check_change(delta_of(new, before), limits.max_change)
 
@@ -93,16 +94,33 @@ def _check_content(new: str) -> None:
         raise coded_error("evolution/soul_blank", pointer=POINTER)
 
 
-def _check_identity(new: str, current: str, identity: str) -> None:
-    """Refuse identity fields that are neither in IDENTITY.md nor in the current text."""
-    known = {field.key for text in (identity, current) for field in fields_of(text)}
-    added = (field for field in fields_of(new) if field.key not in known)
-    errors = tuple(
-        wrong("soul_identity", f"line {field.line} sets the agent's {field.kind}")
-        for field in islice(added, MAX_FINDINGS)
+def _check_identity(new: str, current: str, identity: str, agent_name: str) -> None:
+    """Refuse identity fields that are neither in IDENTITY.md nor in the current text.
+
+    The agent's name, and the values of IDENTITY.md, stay where the current text says them.
+    """
+    own = {_words(agent_name), *(field.value for field in fields_of(identity))}
+    known = own | {field.value for field in fields_of(current)}
+    before, after = f" {_words(current)} ", f" {_words(new)} "
+    found = chain(
+        (
+            f"line {field.line} sets the agent's {field.label}"
+            for field in fields_of(new)
+            if field.value not in known
+        ),
+        (
+            f"the new text no longer says {value!r}, which is who the agent is"
+            for value in sorted(own)
+            if value and f" {value} " in before and f" {value} " not in after
+        ),
     )
+    errors = tuple(wrong("soul_identity", problem) for problem in islice(found, MAX_FINDINGS))
     if errors:
         raise coded_error("evolution/soul_identity", errors=errors, problem=errors[0].detail)
+
+
+def _words(text: str) -> str:
+    return word_line(plain(as_seen(text)))
 
 
 def _check_change(delta: SoulDelta, most: float) -> None:

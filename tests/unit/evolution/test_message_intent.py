@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.cpu_effort import takes_under
 from tests.support.tables import every_row
-from understudy.evolution.answers import MAX_MESSAGE_CHARS, MessageIntent, intent_of, is_bare_no
+from understudy.evolution.answers import MAX_CHARS, MessageIntent, intent_of, is_bare_no
 from understudy.i18n.catalogue import phrases
 
 ACCEPTED = (
@@ -24,55 +24,17 @@ DECLINED = (
     *("bỏ qua", "Bỏ qua.", "thôi bỏ qua đi", "không, bỏ qua", "bỏ qua nhé", "bo qua"),
     *("跳过", "跳过。", "算了，跳过吧", "不，跳过", "跳過", "请跳过"),
 )  # fmt: skip
-ASKED = (
-    *("make this a skill", "Make this a skill!", "please create a skill called X from that"),
-    *("Great work! Please save this as a skill.", "turn what you just did into a reusable skill"),
-    *("that worked, save it as a skill", "could you turn this into a skill?", "Let's make it a skill"),
-    *("I'd like you to save this process as a skill named weekly-report", "create a skill for weekly reports"),
-    *('create a skill called "my weekly sales report"', "make a skill out of it so we can reuse it"),
-    *("Thanks. Save this as a skill for later.", "create a deploy skill from this"),
-    *("make this a skill\n\n```sh\nmake release\n```", "Save as skill and tell me its name."),
-    *("> earlier you wrote this\n\nyes, please make that a skill", "Can you please make this a skill?"),
-    *("Great, thanks! Please make a skill of this.", "That worked. Save this as a skill called weekly-report."),
-    *("Please tidy the folder and then make a skill of it.", "Can you fix the tests, then make a skill of this?"),
-    *("What a day! How nice. Make this a skill.", "Do this first. Then save it as a skill.", "save these as skills"),
-    *("- step one\n- step two\n\nSave these steps as a skill.", "Dọn thư mục rồi tạo kỹ năng từ việc này"),
-    *("The tests pass now. Save this as a skill.", "I use this every week. Make it a skill.", "Hi! Make this a skill."),
-    *("That is correct. Make this a skill.", "Note that it works now. Save it as a skill.", "Xong rồi. Tạo kỹ năng từ việc này nhé."),
-    *("整理文件夹，然后把它做成技能", "那就把这个保存为技能吧", "为刚才所做的事情创建一个技能"),
-    *("tạo kỹ năng từ việc này", "Hãy lưu quy trình này thành một kỹ năng tên là Báo cáo tuần"),
-    *("biến việc này thành kỹ năng nhé", "bạn có thể tạo kỹ năng từ việc này không?"),
-    *("tạo kỹ năng cho việc này được không?", "Tốt lắm! Lưu lại thành kỹ năng giúp tôi."),
-    *("把这个保存为技能", "请把这个流程做成一个技能", "好的，把它存成技能吧，谢谢", "帮我创建一个技能"),
-    *("創建一個叫週報的技能", "你能把这个保存为技能吗？", "把刚才的步骤整理成技能，名为周报", "用这个创建一个技能"),
+REQUESTED = (
+    *("make this a skill", "Make this a skill!", "Great, thanks! Please make a skill of this.", "Yes, make it a skill"),
+    *("Sounds good, make it a skill", "Agreed, turn this into a skill", "make a skill of this 🙂"),
+    *("tạo kỹ năng từ việc này", "biến việc này thành kỹ năng nhé", "đồng ý, hãy lưu việc này thành kỹ năng"),
+    *("把这个保存为技能", "请把这个流程做成一个技能", "嗯，把它做成技能", "那就把这个保存为技能吧"),
 )  # fmt: skip
-# What the skill will do or be called holds any words.
-DESCRIBED = (
-    *("Create a skill that writes weekly reports.", "Create a skill that explains how to release."),
-    *("Create a skill that checks the links before publishing.", "Create a skill called after-call-notes."),
-    *("Create a skill that writes a summary when I upload a file.", "Create a skill with an example."),
-    *("Create a skill for stop words.", "Make a skill of this, but call it Weekly report."),
-    *("Create a skill for checking the links before publishing.", "Create a skill that never deletes files."),
-    *("Make this a skill so I don't have to repeat it.", "Make this a skill because I never remember how it goes."),
-    *("create a skill for how we release", "create a skill to stop repeating myself", "create a skill called what-if"),
-    *("Create a skill that says hello or asks a question, and logs it.", "make this a skill and name it before-release"),
-    *("Tạo kỹ năng viết báo cáo tuần", "Tạo kỹ năng viết tóm tắt khi tôi tải tệp lên"),
-    *("Tạo một kỹ năng để kiểm tra liên kết trước khi đăng", "Bạn có thể tạo kỹ năng viết báo cáo tuần không?"),
-    *("创建一个每周报告的技能", "创建一个说明如何发布的技能", "你能创建一个每周报告的技能吗？", "创建一个技能，用于说明如何发布"),
-)  # fmt: skip
-NAMED = (
-    *("Create the skill weekly-report", "Create the weekly-report skill", "Create a weekly report skill."),
-    *("Build me a weekly report skill", "create skill weekly-report", "Create the end-of-month skill"),
-    *('Create the skill "weekly report"', 'Create the skill "my weekly sales report"', "Tạo kỹ năng weekly-report"),
-    *("create a skill named stop_words for this", "Could you create the weekly-report skill?"),
-    "Create this skill:\n---\nname: Weekly report\n---\nDo it.",
-)  # fmt: skip
-WANTED = (
-    *("I want a skill for this.", "I'd like a skill for this.", "I want this saved as a skill", "Add this as a skill."),
-    *("Add a skill for weekly reports.", "Add a weekly report skill", "Add a skill to check the links"),
-    *("We need a skill that checks links when a page changes.", "Can you create a skill for weekly reports?"),
-    *("Use skill_manage to create a skill for this.", "Can you create a weekly report skill?"),
-    "That worked well - save it as a skill so we can reuse it next week.",
+# Wishes that no list has: the call waits for the answer to an offer.
+OTHER_WORDS = (
+    *("Could you turn this into a skill?", "I'd like you to save this process as a skill", "create a skill for weekly reports"),
+    *("Save this as a skill called weekly-report.", "Dọn thư mục rồi tạo kỹ năng từ việc này", "创建一个叫周报的技能"),
+    *("Fix the tests, then make a skill of this.", "make this a skill\n\n```sh\nmake release\n```"),
 )  # fmt: skip
 # Said to an open offer these decline it; to nobody's question they mean nothing.
 BARE = (
@@ -88,7 +50,6 @@ NOT_BARE = (
     *("không?", "không sao", "không có gì", "thôi được", "có", "không biết", "không phải vậy", "cảm ơn"),
     *("不客气", "不错", "不是", "不是这个", "好", "不知道", "不用担心", "要不要", "不行吗", "谢谢"),
 )  # fmt: skip
-REQUESTED = (*ASKED, *DESCRIBED, *NAMED, *WANTED)
 TRAPS = (
     # Denied.
     *("don't save as skill", "do not save as skill", "please don't make this a skill", "don't skip"),
@@ -186,6 +147,11 @@ def test_a_wish_of_ones_own_is_a_request(text: str) -> None:
     assert intent_of(text) is MessageIntent.REQUEST
 
 
+@every_row("text", OTHER_WORDS)
+def test_a_wish_in_other_words_waits_for_an_answer(text: str) -> None:
+    assert intent_of(text) is None
+
+
 @every_row("text", TRAPS)
 def test_what_only_looks_like_an_answer_is_none(text: str) -> None:
     assert intent_of(text) is None
@@ -209,8 +175,8 @@ def test_every_phrase_of_the_catalogues_works(key: str, meaning: MessageIntent) 
 
 
 def test_a_wish_at_the_end_of_an_endless_message_is_none() -> None:
-    assert intent_of("well. " * 100 + "make this a skill") is MessageIntent.REQUEST
-    assert intent_of("well. " * MAX_MESSAGE_CHARS + "make this a skill") is None
+    assert intent_of("well. " * 20 + "make this a skill") is MessageIntent.REQUEST
+    assert intent_of("well. " * 100 + "make this a skill") is None
 
 
 @pytest.mark.parametrize(
@@ -238,13 +204,6 @@ def test_a_wish_at_the_end_of_an_endless_message_is_none() -> None:
     ],
 )
 def test_no_message_takes_long_to_read(hostile: str) -> None:
-    text = (hostile * MAX_MESSAGE_CHARS)[: MAX_MESSAGE_CHARS - 12] + " skill 技能"
+    text = (hostile * MAX_CHARS)[: MAX_CHARS - 12] + " skill 技能"
 
-    assert takes_under(2, lambda: intent_of(text))
-
-
-def test_no_blanks_take_long_to_read() -> None:
-    text = "make this a skill\nwell" + " " * (MAX_MESSAGE_CHARS - 100) + "done"
-
-    assert intent_of(text) is MessageIntent.REQUEST
     assert takes_under(0.5, lambda: intent_of(text))

@@ -40,6 +40,9 @@ STYLES = (
     "语气：友好、简短。\n用词：简单。",
     "Emoji are fine 🙂 👩‍🚀",
     "Format: bullets\r\nLength: short\r\n",
+    "You are a friendly assistant. Use the user's name once.\nThe user's name: say it once.",
+    "Tone: warm; Length: short\nRole-play when asked.\nTitle case: never",
+    "# Style of names\n- by phone: be brief\nName people when you thank them.",
 )
 
 
@@ -130,9 +133,12 @@ def test_a_secret_that_the_operator_named_is_refused() -> None:
             "✅ Name: Max",
             "N\u0430me: Max",
             "&#78;ame → Max",
-            "You are Max.",
             "Real name: Max",
-            "Bạn là Max",
+            "Tên của bạn: Max",
+            "你的名字：Max",
+            "| Tone | warm | Name | Max |",
+            "<b>Name</b>: Max",
+            "Write to max@example.com",
         ),
     ],
 )
@@ -146,12 +152,21 @@ def test_it_does_not_say_who_the_agent_is(field: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "same", ["**Name:** ADA\n- role: Support agent.", "You are Ada, a support agent.", "# Name Ada", "✅ Job: support agent"]
-)  # fmt: skip
+    "same", ["**Name:** ADA\n- role: Support agent.", "# Name\n\nAda", "✅ Job: support agent"]
+)
 def test_what_the_identity_says_may_be_said_again(same: str) -> None:
     check_soul(f"{CALM}{same}\n", current=CALM, identity=IDENTITY)
     assert refusal(f"{CALM}{same}\n", identity="Name: Max\n").code == "soul_identity"
     check_soul(f"{CALM}{same}\n", current=f"{CALM}{same}\n", identity="Name: Max\n")
+
+
+@pytest.mark.parametrize("value", ["Una", "support agent", "ada@example.com"])
+def test_who_the_agent_is_stays_where_it_was_said(value: str) -> None:
+    had = f"{CALM}You are {value}, and dry.\n"
+
+    check_soul(had.replace("dry", "warm"), current=had, identity=IDENTITY, agent_name="Una")
+    lost = had.replace(value, "Max")
+    assert refusal(lost, current=had, agent_name="Una").code == "soul_identity"
 
 
 def test_what_stood_there_already_may_stay() -> None:

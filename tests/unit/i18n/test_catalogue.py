@@ -68,6 +68,7 @@ def test_the_first_phrases_are_those_that_were_promised() -> None:
     first = {key: [each[0] for each in phrases(key).values()] for key in LISTS}
 
     assert first == {
+        "consent.make": ["make a skill of this", "tạo kỹ năng từ việc này", "把这个保存为技能"],
         "consent.save": ["save as skill", "lưu kỹ năng", "保存技能"],
         "consent.skip": ["skip", "bỏ qua", "跳过"],
     }

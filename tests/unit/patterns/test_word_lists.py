@@ -8,7 +8,6 @@ from understudy.patterns.word_lists import WordLists, read_toml
 
 PACKAGES = (
     "evolution",
-    "evolution.identity",
     "guard",
     "learnings",
     "redaction",

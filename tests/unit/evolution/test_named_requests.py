@@ -3,21 +3,26 @@
 import pytest
 
 from tests.support.cpu_effort import takes_under
-from understudy.evolution.acts import asks_to_delete, asks_to_publish
+from understudy.evolution.acts import act_of, asks_to_delete, asks_to_publish
+from understudy.evolution.answers import MAX_CHARS
 
 SLUG, PATH = "short-lived", "drafts/report"
 DELETE = (
     *("Please delete the skill short-lived.", "delete short-lived", "Remove the short-lived skill, thanks"),
-    *("could you delete the skill short-lived?", "Great work! Delete the skill short lived.", "drop short-lived"),
-    *("remove my old skill called short-lived please", "delete the skill short-lived and make a new one"),
-    *("Delete Short-Lived", "(task 3)\nPlease delete this skill short-lived.", "delete short-lived now, please"),
+    *("drop short-lived", "remove my old skill called short-lived please", "Great, delete the skill short-lived."),
+    *("Delete Short-Lived", "delete short-lived now, please", "get rid of the skill short-lived"),
     *("xóa kỹ năng short-lived", "xoá short-lived đi", "Hãy xóa kỹ năng short-lived nhé"),
     *("删除技能 short-lived", "把short-lived技能删除", "请删除short-lived", "刪除技能short-lived吧"),
 )  # fmt: skip
 # Only where it was just spoken of is it the one that is meant.
 NAMELESS = (
-    *("Delete the skill.", "Great work! Delete this skill.", "get rid of that skill", "delete my old skill please"),
-    *("(task 3)\nPlease delete this skill.", "xoá kỹ năng này đi", "请删除这个技能", "把这个技能删掉"),
+    *("Delete the skill.", "Great! Delete this skill.", "get rid of that skill", "delete my old skill please"),
+    *("xoá kỹ năng này đi", "请删除这个技能", "把这个技能删掉"),
+)  # fmt: skip
+# An offer asks for these once more.
+OTHER_WORDS = (
+    *("could you delete the skill short-lived?", "Great work! Delete the skill short-lived.", "Delete the skill short lived."),
+    *("delete the skill short-lived and make a new one", "Tidy up, then delete short-lived"),
 )  # fmt: skip
 # Words that happen to be those of a slug.
 WORDS = (
@@ -40,11 +45,11 @@ KEEP = (
     *("Can we delete the skill short-lived?", "Would you delete the skill short-lived?", "可以删除技能 short-lived 吗？"),
 )  # fmt: skip
 PUBLISH = (
-    *("Publish drafts/report.", "publish the folder drafts/report as a skill", "publish report"),
-    *("please publish the skill in drafts/report", "Publish this folder as a skill", "Publish the report folder"),
-    *("发布 drafts/report", "请发布这个技能", "xuất bản thư mục report"),
+    *("Publish drafts/report.", "publish the folder drafts/report as a skill", "please publish the skill in drafts/report"),
+    *("发布 drafts/report", "请发布技能 drafts/report", "xuất bản thư mục drafts/report"),
 )  # fmt: skip
 HOLD_BACK = (
+    *("publish report", "Publish this folder as a skill", "请发布这个技能", "Tidy drafts/report and publish drafts/report"),
     *("publish it", "publish the package", "don't publish drafts/report", "publish drafts/other"),
     *("should we publish drafts/report?", "publish the blog post report to the web", "> publish drafts/report"),
     *("Translate this:\npublish drafts/report", "publish drafts/report later", "不要发布 drafts/report"),
@@ -69,7 +74,7 @@ def test_words_that_are_those_of_a_slug_name_no_skill(text: str, slug: str) -> N
     assert not asks_to_delete(text, slug)
 
 
-@pytest.mark.parametrize("text", KEEP)
+@pytest.mark.parametrize("text", [*OTHER_WORDS, *KEEP])
 def test_what_leaves_a_doubt_deletes_nothing(text: str) -> None:
     assert not asks_to_delete(text, SLUG)
     assert not asks_to_delete(text, SLUG, is_spoken_of=True)
@@ -93,13 +98,17 @@ def test_odd_names_are_only_names(name: str) -> None:
         assert not asks_to_publish(text, name)
 
 
-def test_long_messages_are_read_in_no_time() -> None:
-    text = "delete the " * 900 + "skill short-lived " * 500
-    assert not asks_to_delete(text, SLUG)
-    spaced = f"delete {SLUG}" + " " * 20_000
-    assert not asks_to_publish(text.replace("delete", "publish"), PATH)
-    assert not asks_to_delete(spaced, SLUG)
+def test_a_skill_is_kept_under_the_name_that_the_call_gives_it() -> None:
+    act = act_of("skill_manage", {"action": "create", "slug": "weekly-report", "content": "x"})
+    assert act is not None
 
-    assert takes_under(2, lambda: asks_to_delete(text, SLUG))
-    assert takes_under(2, lambda: asks_to_publish(text.replace("delete", "publish"), PATH))
-    assert takes_under(2, lambda: asks_to_delete(spaced, SLUG))
+    assert act.is_asked_for("Save this as a skill called weekly-report.")
+    assert not act.is_asked_for("Save this as a skill called daily-report.")
+    assert not act.is_asked_for("Don't save this as a skill called weekly-report.")
+    assert not act.is_asked_for("weekly-report")
+
+
+def test_the_longest_message_is_read_in_no_time() -> None:
+    text = ("the skill " * 20)[:MAX_CHARS]
+    assert takes_under(0.5, lambda: asks_to_delete(text, SLUG))
+    assert takes_under(0.5, lambda: asks_to_delete(text * 1000, SLUG))

@@ -1,1 +1,0 @@
-"""Detection of texts that set an agent's identity, where only its tone may change."""

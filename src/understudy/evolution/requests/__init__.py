@@ -1,1 +1,0 @@
-"""Detection of requests in users' messages, in every supported language."""
