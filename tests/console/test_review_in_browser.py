@@ -110,8 +110,8 @@ def test_a_decision_is_undone_by_a_key(live: DaemonProcess, tab: Page) -> None:
 def test_a_conflict_is_shown_side_by_side_and_superseded_by_a_key(
     live: DaemonProcess, tab: Page
 ) -> None:
-    old = live.post("/v1/learnings", {"content": "The lift stops at floor 3", "kind": "fact"})
-    new = propose(live, "The lift stops at floor 4")
+    old = live.post("/v1/learnings", {"content": "The lift stops at 3 floors", "kind": "fact"})
+    new = propose(live, "The lift stops at 4 floors")
     tab.goto("/review")
     expect(tab.locator(".diff del")).to_have_text("3")
     expect(tab.locator(".diff ins")).to_have_text("4")
@@ -153,9 +153,9 @@ def test_both_are_kept_by_a_key_and_the_button_says_for_whom(
 
 
 def test_many_are_selected_previewed_and_decided(live: DaemonProcess, tab: Page) -> None:
-    live.post("/v1/learnings", {"content": "The canteen opens at 11", "kind": "fact"})
+    live.post("/v1/learnings", {"content": "The canteen has 11 tables", "kind": "fact"})
     ids = [propose(live, f"Room {number} is free") for number in (1, 2)]
-    blocked = propose(live, "The canteen opens at 12")
+    blocked = propose(live, "The canteen has 12 tables")
     tab.goto("/review")
 
     for _ in range(2):
