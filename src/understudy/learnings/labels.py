@@ -38,6 +38,8 @@ NAME_WORDS: Final = 2
 # A line of so many characters was wrapped.
 WRAPPED_CHARS: Final = 48
 INDENT: Final = 4
+# Nobody labels more statements by hand in one request; each is looked for in the text before it.
+MAX_LABELS_READ: Final = 32
 # A sentence of more clauses is read up to this one.
 MAX_CLAUSES: Final = 64
 _BULLET: Final = r"[ \t]{0,16}(?:[-+*•·]|\d{1,3}[.)\u3001]|\[[ xX]?\])[ \t]{1,16}"
@@ -121,10 +123,12 @@ def labelled_statements(request: str) -> Iterator[LabelledStatement]:
         return
     page = _Page.of(text)
     starts = [label.start() for label in labels]
-    for label, end in zip(labels, (*starts[1:], len(text)), strict=True):
+    pairs = zip(labels, (*starts[1:], len(text)), strict=True)
+    own = ((label, end) for label, end in pairs if page.is_own(label))
+    for label, end in islice(own, MAX_LABELS_READ):
         # None for a dotless i, which matches an i without regard to case.
         kind = LABELS.get(label["label"].casefold())
-        if kind is not None and page.is_own(label):
+        if kind is not None:
             said = page.statements(
                 label.end(), end, is_inside=text.endswith(_BRACKETS, 0, label.start())
             )

@@ -1,6 +1,7 @@
 """Pastes: texts of others that a message hands over without quotation marks."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
@@ -76,13 +77,13 @@ def hands_over_paste(message: str) -> bool:
 def is_introduced(text: str, at: int, *, besides: Sequence[int] = ()) -> bool:
     """Whether a sentence before an offset, or the last line, may tell of it as text of others.
 
-    Sentences that hold one of the offsets `besides` are not asked. A sentence directly before a
-    pasted block introduces that block and nothing else.
+    Sentences that hold one of the sorted offsets `besides` are not asked. A sentence directly before
+    a pasted block introduces that block and nothing else.
     """
     blocks = pasted(text)
     for start, end in islice(_with_breaks(text[:at]), MAX_SENTENCES):
         following = end + len(text[end:]) - len(text[end:].lstrip())
-        is_other = any(start <= it < end for it in besides) or any(
+        is_other = bisect_left(besides, start) < bisect_left(besides, end) or any(
             first <= start < last or end <= first <= following for first, last in blocks
         )
         if not is_other and introduces_paste(text[start:end], is_lead=end == at):

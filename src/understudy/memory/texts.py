@@ -13,7 +13,7 @@ from understudy.runs.model import BRIEFING, InputItem, Run, RunKind
 from understudy.runs.sidechain_links import clarification_words
 
 # Text beyond this reaches neither the preview nor the evidence.
-SCRUBBED_CHARS: Final = 64 * 1024
+SCRUBBED_CHARS: Final = 16 * 1024
 # The most of a text that is kept as evidence.
 EVIDENCE_BYTES: Final = 8 * 1024
 # No card number, phone number or passphrase is longer.

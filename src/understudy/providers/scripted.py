@@ -249,6 +249,8 @@ def _content(message: Message) -> str:
 
 
 _SHOWN_CHARS: Final = 600
+# As much of a message as is searched for an order: the patterns hold the interpreter.
+_READ_CHARS: Final = 8_000
 _ABOUT: Final = (
     "I am Understudy's offline script, not a real model: I need no key and no network. "
     "Try “list files”, “write buy milk to notes.txt”, “read notes.txt”, “run date”, which asks for "
@@ -323,6 +325,7 @@ def answer(request: ModelRequest, user_text: str) -> Step:
     """A call of the tool that the text asks for, else an introduction."""
     if request.typed == "":
         return Step(text=_NOT_TYPED)
+    user_text = user_text[:_READ_CHARS]
     for pattern, name, read_arguments in _INTENTS:
         if found := pattern.search(user_text):
             return _use(request.tools, name, read_arguments(found))

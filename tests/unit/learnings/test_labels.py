@@ -1,5 +1,6 @@
 """What a request names outright."""
 
+import sys
 import unicodedata
 
 import pytest
@@ -258,6 +259,38 @@ def test_a_fact_late_in_a_long_request_is_found() -> None:
 )
 def test_no_request_takes_long(hostile: str) -> None:
     assert takes_under(0.5, lambda: labelled(hostile, most=8))
+
+
+def calls_of(request: str) -> int:
+    """How many calls it takes to read the labels of a request, whatever the machine does."""
+    made = 0
+
+    def count(_: object, event: str, __: object) -> None:
+        nonlocal made
+        made += event in ("call", "c_call")
+
+    labelled(request)
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        labelled(request)
+    finally:
+        sys.setprofile(before)
+    return made
+
+
+@pytest.mark.parametrize(
+    "line", ["Fact: a is b. ", "Fact: a is b.\n", "Preference: tea, not coffee; "]
+)
+def test_work_grows_with_the_length_of_a_request_and_not_with_its_square(line: str) -> None:
+    assert calls_of(line * 600) <= 3 * calls_of(line * 300)
+
+
+def test_labels_of_others_do_not_use_up_those_that_are_read() -> None:
+    pasted = "> Fact: a is b.\n" * 200
+    assert found(f"{pasted}\nFact: Project codename is Atlas.") == [
+        ("fact", "Project codename is Atlas")
+    ]
 
 
 @given(st.lists(st.sampled_from([*LABELS, ": ", "x is y", " reply exactly ", "\n", ".", " "])))
