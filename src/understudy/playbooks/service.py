@@ -165,7 +165,9 @@ class PlaybookService:
             try:
                 if lists is not None:
                     where = f"manifest/scopes/{name}"
-                    self.names.check_scope(unit, principal, read(lists), where=where)
+                    self.names.check_scope(
+                        unit, principal, read(lists), where=where, is_strict=True
+                    )
             except Invalid as problem:
                 first, *others = problem.errors
                 # Its words name what is near.
