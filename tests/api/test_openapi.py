@@ -26,9 +26,7 @@ def test_the_daemon_serves_the_document_that_needs_no_daemon(api: TestClient) ->
 
 
 def test_the_committed_document_is_current() -> None:
-    assert committed_document() == made_document(), (
-        "run: understudy openapi > docs/reference/openapi.json"
-    )
+    assert committed_document() == made_document(), "run: scripts/reference"
 
 
 def test_it_is_valid_as_the_version_of_openapi_that_it_names() -> None:
