@@ -124,7 +124,9 @@ def ada(client: TestClient, daemon: Daemon, before: object) -> Mapping[str, str]
     made["candidate_id"] = ada.ok("POST", "/v1/learning-candidates", said)["candidate_id"]
     other = {**said, "content": f"The town is {MARK}."}
     candidate = ada.ok("POST", "/v1/learning-candidates", other)["candidate_id"]
-    made["learning_id"] = ada.ok("POST", f"/v1/learning-candidates/{candidate}/publish", {})[
+    # Without a scope it would be published for the workspace, which everybody sees.
+    own = {"scope": said["scope"]}
+    made["learning_id"] = ada.ok("POST", f"/v1/learning-candidates/{candidate}/publish", own)[
         "learning_id"
     ]
     ada.ok("PUT", "/v1/agents/default/users/ada/files/USER.md", {"content": f"I like {MARK}."})

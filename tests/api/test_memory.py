@@ -242,7 +242,8 @@ def test_a_run_reports_the_learnings_it_was_told_of(live: Live) -> None:
         "content": "Preferred harbour is Saint-Malo.",
     }
     candidate = live.ok("POST", "/v1/learning-candidates", wanted)["candidate_id"]
-    learning = live.ok("POST", f"/v1/learning-candidates/{candidate}/publish", {})
+    here = {"scope": wanted["scope"]}
+    learning = live.ok("POST", f"/v1/learning-candidates/{candidate}/publish", here)
     (asking,) = remember(live, "taught", "which harbour do I like?")
 
     report = get(live, f"/v1/runs/{asking}/memory-report")["learned"]

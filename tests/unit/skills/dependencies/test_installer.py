@@ -134,7 +134,8 @@ def test_an_index_that_does_not_answer_well_is_given_up_soon(environments: Envir
         why = installer.install(SLUG, Manager.PIP, ["no-such-words"], within_s=WITHIN_S)
 
     assert "no-such-words" in (why or "")
-    assert len(index.requests) == 2
+    # Some versions of pip ask once more, as they are told; none asks again and again.
+    assert 1 <= len(index.requests) <= 2
 
 
 @needs_npm
