@@ -1,6 +1,7 @@
 """The phrases of `labels.toml`, and where a text begins with one or contains one."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -9,6 +10,7 @@ from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.patterns.word_lists import WordLists
 
 WORDS: Final = WordLists("understudy.learnings", "labels.toml")
+LANGUAGES: Final = ("en", "vi", "zh")
 # How much of a text is read for its first words, before a label for its clause.
 MAX_LEAD_CHARS: Final = 240
 HAN: Final = lazy_pattern(f"[{HAN_AND_KANA}]")
@@ -35,7 +37,13 @@ def begins(name: str, text: str) -> bool:
 @cache
 def phrases(name: str) -> re.Pattern[str]:
     """A list of phrases as a pattern; those in Chinese are found anywhere, others as whole words."""
-    longest_first = sorted(WORDS(name), key=len, reverse=True)
+    return lazy_pattern(any_of(WORDS(name)))
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Phrases as the text of a pattern, the longest first."""
+    longest_first = sorted(words, key=len, reverse=True)
     spaced = "|".join(re.escape(it) for it in longest_first if not HAN.match(it))
-    unspaced = "|".join(re.escape(it) for it in longest_first if HAN.match(it))
-    return lazy_pattern(rf"(?<![\w'’])(?:{spaced})(?![\w])|{unspaced}")
+    unspaced = [re.escape(it) for it in longest_first if HAN.match(it)]
+    words_alone = rf"(?<![\w'’])(?:{spaced})(?![\w])"
+    return f"(?:{'|'.join([words_alone, *unspaced])})"

@@ -8,267 +8,74 @@ from understudy.learnings.standing import is_standing
 
 STANDING = """
 Please reply in Portuguese from now on.
-I'd like every explanation in plain English.
 All responses should be in Italian.
-The assistant should always speak Dutch to the user.
 Keep your replies under five sentences.
 Short answers only.
 I prefer brief replies.
 No emojis, please.
-Skip the pleasantries.
-Temperatures in Celsius, please.
-Avoid jargon.
-Put code in fenced blocks.
-Amounts should be shown in euros.
-I can't read tables, so give me lists.
-Be direct with me.
-You can drop the formal tone.
-Address me as Dr. Okafor.
-My pronouns are they/them.
-I want to be called Sam.
 Never send an email without my consent.
-Do not touch production unless I say so.
-You must not share my phone number with anyone.
-The agent must ask before spending money.
-I don't want you to guess.
 Always double-check the figures.
-Every time you finish something, tell me what is left.
-Before you change a file, show me the diff.
-Run the tests before committing.
-If you are not sure, say so.
-Explain things as if I were new to them.
-End each message with the next step.
-The user wants to approve every payment.
-I hate long introductions; get to the point.
 以后请用法语跟我说话。
-回复请控制在三句话以内。
-温度请用摄氏度。
 请叫我王老师。
 永远不要未经我同意就发邮件。
-每次改文件之前先给我看差异。
-不确定的时候就直说。
 我喜欢简短的回答。
-别客套，直接说重点。
-所有金额都用人民币表示。
-助手不得擅自付款。
-解释的时候多举例子。
 Từ nay hãy trả lời bằng tiếng Pháp.
 Trả lời ngắn gọn thôi.
 Đừng dùng biểu tượng cảm xúc.
 Hãy gọi tôi là cô Lan.
 Tôi muốn mọi câu trả lời đều có ví dụ.
-Không được gửi email khi chưa hỏi tôi.
 Luôn kiểm tra lại số liệu trước khi gửi.
-Nếu không chắc thì cứ nói thẳng.
-Nhiệt độ ghi bằng độ C.
-Bạn phải hỏi ý tôi trước khi mua bất cứ thứ gì.
-Tôi thích cách giải thích đơn giản.
-Mỗi lần sửa tệp phải cho tôi xem trước.
-Respond to me in Hebrew.
-I only read Korean, so write everything in Korean.
-My working language is Spanish; use it with me.
-Two sentences max.
-Keep things concise.
-Don't ramble.
-Give the answer first and the details afterwards.
-I prefer lists to prose.
-No tables.
-Use 24-hour time.
-Round numbers to two decimals.
-Prices always in Swiss francs.
-Show your work.
-When you cite something, add the link.
-Be blunt; I can take it.
-Drop the flattery.
-Use my first name.
 Never log in to my bank.
-You may never post on my behalf.
-Do not make purchases without checking with me.
-Don't ever invent references.
-Whatever you do, keep a backup.
-Commit after every change.
-List your assumptions before answering.
-I want a plan before any code is written.
-The user prefers a formal tone.
 User likes answers with examples.
 The user does not want emojis.
-The user expects the assistant to confirm before deleting anything.
-Whenever something is unclear, ask.
-Do one thing at a time.
-Tell me when you are guessing.
-Treat me like a beginner.
-If a task takes long, keep me informed.
-跟我说英语就行。
 回答不超过两百字。
-我只看得懂繁体字。
-不要道歉。
-语气随意一点。
 请用要点列出答案。
-你每次都要检查拼写。
-删除任何东西之前必须问我。
-不许替我做决定。
-用户希望回答里带例子。
-日期写成年-月-日。
 称呼我为小李就好。
-做完一步再做下一步。
-Nói tiếng Anh với tôi.
 Mọi câu trả lời không quá ba câu.
-Đừng xin lỗi nữa.
-Dùng giọng thân thiện.
-Người dùng muốn được hỏi trước khi xóa bất cứ thứ gì.
-Không tự ý thanh toán.
-Ngày tháng viết theo kiểu ngày/tháng/năm.
-Xưng hô với tôi là anh.
-Làm xong thì báo cho tôi biết.
 Luôn nêu nguồn.
-Giải thích từng bước một.
-English only, please.
-Switch to Norwegian for all our chats.
-The user writes in French but wants answers in English.
-I don't speak English well; use easy words.
-Max. 100 words per answer.
-Cut the fluff.
-Less text, more examples.
-Lead with the conclusion.
-Don't repeat my question back to me.
-Format code as code blocks.
-Currency amounts must carry the ISO code.
-Write numbers with a comma as the thousands separator.
-Sound friendly, not stiff.
-Address the user by her first name.
-She goes by Alex; never use Alexandra.
-Under no circumstances share customer data.
 Never commit secrets.
-Don't open pull requests without tests.
-The assistant may not contact third parties.
-Require my confirmation for anything that costs money.
-Verify every claim before you make it.
-First read the file, then edit it.
-Stop and ask if anything is ambiguous.
-Work in small steps.
-Show the command before running it.
-Leave the working tree clean when you are done.
-I need to sign off on any change to production.
-I like it when answers come with a short example.
 The user always wants to see the sources.
-讲话直接一点。
-全部用繁体中文。
-除非我要求，否则不要写代码。
-一次只问一个问题。
 回答要有依据，注明来源。
-我希望你每次都先确认再动手。
-数字保留两位小数。
-不要碰生产环境。
-用户要求称呼他为陈博士。
-改完以后告诉我改了什么。
-结尾不要总结。
-Hãy nói chuyện thân mật với tôi.
 Chỉ trả lời bằng tiếng Nhật.
 Câu trả lời phải có nguồn.
-Tuyệt đối không đụng vào môi trường production.
-Số liệu làm tròn hai chữ số thập phân.
-Mỗi lần chỉ hỏi một câu.
 Người dùng muốn câu trả lời ngắn.
-Trước khi sửa, giải thích lý do.
-Bạn không được tự ý đặt vé.
-Viết ngày theo dạng năm-tháng-ngày.
-Stick to British English.
 I'd appreciate shorter responses.
 Responses must not exceed 150 words.
-You don't need to explain the basics to me.
-Assume I know Python.
-Spare me the disclaimers.
-Only give code when I ask for it.
-Give me options instead of one answer.
 Break long answers into sections.
-Weights in kilograms, never pounds.
-Please no more exclamation marks.
-Be patient with me.
-I'm Jordan; please use that name.
 Never charge my card.
-Do not reply to anyone in my name.
-Don't merge anything yourself.
-You are not allowed to delete emails.
-Nothing gets published without my approval.
-Check your facts twice.
-Keep a log of what you do.
-Report back once you are finished.
-After each step, wait for my go.
-The user is a beginner and wants simple explanations.
-The user would like the assistant to be brief.
 I find long replies annoying.
-请保持礼貌。
-别用英文缩写。
-给我两个以上的方案。
-任何付款都要经过我同意。
-长度单位用米。
-我更喜欢表格。
-有问题先问我。
-Xin đừng viết dài dòng.
-Tôi ghét lời chào xã giao.
-Mọi khoản chi phải được tôi duyệt.
-Giữ giọng điệu trang trọng.
-Đơn vị đo dùng hệ mét.
-Có gì không rõ thì hỏi tôi.
-Hỏi tôi trước khi cài đặt phần mềm.
-Hold the metaphors.
-Mind your tone.
 Answers without headings.
-Three bullets at most.
-I read on a phone, so narrow tables please.
-Communicate in Finnish.
-Let us talk in Czech.
-Don't translate names.
-Let me decide before anything is bought.
-Don't act on your own.
-You should never assume my location.
-Keep secrets out of the logs.
-No force pushes.
 Never overwrite a file you didn't create.
-Describe what you will do before doing it.
-One question per message.
-Start with a one-sentence summary.
-Use she/her for me.
-Use Fahrenheit.
-The user prefers to be addressed informally.
-Speak to me like a colleague.
-No lectures.
-多用短句。
-语言要口语化。
-请使用公制单位。
-没有我的许可不要安装任何东西。
-写完代码一定要跑测试。
-Đừng hỏi nhiều câu cùng lúc.
-Ưu tiên ví dụ thực tế.
-Dùng đơn vị mét và kilôgam.
-Không đoán mò.
-Viết xong phải chạy thử.
-Write back in Hungarian, please.
 Never switch to English in the middle of an answer.
-Tell me just the result.
-Indent code with two spaces.
-Use simple words; I'm dyslexic.
-Make fun of me now and then, I like it.
 Never touch the production database.
-Do not delete anything, archive it instead.
-Let me confirm the plan before you carry it out.
-请用韩语和我聊天。
-绝不能碰生产数据库。
-Chat với tôi bằng tiếng Hàn.
-Tuyệt đối không đụng vào cơ sở dữ liệu chính.
 Lúc nào cũng nêu nguồn.
 Don't reply in a language other than mine.
-Please no summaries at the end.
-Write numbers below ten as words.
+Never push to main.
+I always want metric units in reports.
+The agent must never run commands as root.
+始终用中文回答。
+"""
+
+# Standing for a reader, but not by the closed list: a model, the reviewer or `--always` says so.
+UNREAD = """
+I'd like every explanation in plain English.
+You must not share my phone number with anyone.
+不确定的时候就直说。
+Two sentences max.
+You may never post on my behalf.
+跟我说英语就行。
+Không tự ý thanh toán.
+Format code as code blocks.
+Show the command before running it.
+Hãy nói chuyện thân mật với tôi.
+Please no more exclamation marks.
+别用英文缩写。
+Mind your tone.
+Use she/her for me.
+Viết xong phải chạy thử.
 Don't be so cheerful.
-Use the informal "du" with me.
-You may only read, never write, in the shared drive.
-List three options and recommend one.
-Ask one question at a time.
-长话短说。
-不要替我接受邀请。
-Nói ngắn gọn thôi, đừng dài dòng.
-Đừng nhận lời mời thay tôi.
+Use metric units.
+Write dates as YYYY-MM-DD.
 """
 
 TOPICAL = """
@@ -410,7 +217,6 @@ I answer the support line on Mondays.
 I want to learn Japanese.
 I speak Portuguese at home.
 I prefer dark roast beans.
-I like answers by the poet Neruda in the interview book.
 My replies to the tax office are in the blue binder.
 My question about the lease was answered.
 Short trips are paid by the firm.
@@ -578,9 +384,21 @@ def test_an_instruction_for_every_task_is_standing(text: str) -> None:
     assert is_standing(text, Kind.PREFERENCE)
 
 
+@every_row("text", lines(UNREAD))
+def test_an_instruction_in_other_words_is_left_to_a_model_or_a_person(text: str) -> None:
+    assert not is_standing(text, Kind.PREFERENCE)
+
+
+@pytest.mark.parametrize(
+    "text", ["Never push to main until Friday", "Always answer in French today"]
+)
+def test_an_instruction_for_a_time_is_not_standing(text: str) -> None:
+    assert not is_standing(text, Kind.DECISION)
+
+
 @every_row("text", lines(TOPICAL))
 def test_a_statement_about_a_topic_is_not_standing(text: str) -> None:
-    assert not is_standing(text, Kind.FACT)
+    assert not is_standing(text, Kind.PREFERENCE)
 
 
 @pytest.mark.parametrize("text", lines(TOPICAL_WISHES))
