@@ -551,6 +551,9 @@ def test_a_message_that_begins_with_remember_is_suggested_and_not_said(
     assert brief["expires_at_ms"] > brief["created_at_ms"]
     assert "expires_at_ms" not in again
     assert "give a statement to remember after /remember" in empty
+    known = learn(live, f"session:{session_id}", "The gate code is Amber")
+    contrary = invoke(live, *line, "/remember The gate code is Cobalt").stderr
+    assert f"it contradicts {known}, review replaces it or keeps both" in contrary
     assert live.ok("GET", f"/v1/runs?session_id={session_id}")["items"] == []
 
 
@@ -567,7 +570,10 @@ def test_learn_proposes_and_publishes_for_the_workspace(live: Live, scope: str) 
     assert learning["scope"] == {"kind": "workspace", "id": "default"}
     assert "is active" in done.stderr
     assert again.stdout == done.stdout
+    assert "known already (said again 1 time)" in again.stderr
     assert (kept["kind"], kept["scope"]["id"]) == ("decision", scope.removeprefix("session:"))
     assert wish["kind"] == "preference"
-    invoke(live, "learn", content.replace("Blue", "Red"), exit_code=4)
+    refused = invoke(live, "learn", content.replace("Blue", "Red"), exit_code=4)
+    assert "`--supersedes LEARNING`" in refused.stderr
+    assert "`--beside`" in refused.stderr
     live.ok("POST", f"/v1/learnings/{learning['learning_id']}/revoke", {})

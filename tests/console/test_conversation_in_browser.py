@@ -218,6 +218,26 @@ def test_what_was_learned_appears_and_is_decided_with_one_key(
     expect(learned.locator(".chip.good")).to_have_text("published")
 
 
+@pytest.mark.parametrize(("key", "old"), [("s", "superseded"), ("b", "active")])
+def test_what_contradicts_a_learning_replaces_it_or_is_kept_beside_it_by_a_key(
+    tab: Page, live: DaemonProcess, fake: FakeModel, session: str, key: str, old: str
+) -> None:
+    known = live.post("/v1/learnings", json={"content": f"The {key} gate is green", "kind": "fact"})
+    fake.queue("Noted")
+    say(tab, session, f"Fact: The {key} gate is blue.")
+    learned = tab.locator(".learned").first
+    expect(learned).to_contain_text(f"The {key} gate is blue")
+    composer(tab).blur()
+    tab.keyboard.press("a")
+    expect(learned.locator(".refusal").first).to_contain_text(f"“The {key} gate is green”")
+    assert_accessible(tab)
+
+    tab.keyboard.press(key)
+
+    expect(learned.locator(".chip.good")).to_have_text("published")
+    assert live.get(f"/v1/learnings/{known['learning_id']}")["status"] == old
+
+
 def test_the_tabs_of_a_session_and_the_views_of_a_run_are_accessible(
     tab: Page, live: DaemonProcess, fake: FakeModel
 ) -> None:

@@ -1,5 +1,6 @@
 """The review in a browser: by keys, in bulk, with two reviewers, on a phone."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -150,6 +151,33 @@ def test_both_are_kept_by_a_key_and_the_button_says_for_whom(
         ("active", "workspace"),
         ("active", "session"),
     }
+
+
+def test_neighbours_are_listed_with_how_a_model_says_that_they_relate(
+    browser: Browser, live: DaemonProcess, fake: FakeModel
+) -> None:
+    near = [
+        live.post("/v1/learnings", {"content": it, "kind": "fact"})["learning_id"]
+        for it in ("The harbour office sits in Porto", "Porto is home to the harbour office")
+    ]
+    said = {"relations": [{"id": it, "is": "contradicts"} for it in near]}
+    fake.script_captures = True
+    fake.queue(json.dumps(said))
+    candidate_id = propose(live, "By now the harbour office is one that Lisbon has")
+    fake.script_captures = False
+
+    words = {"en": "contradicts it", "vi": "mâu thuẫn với nó", "zh": "与它矛盾"}
+    for language, relation in words.items():
+        with tab_of(browser, live.url, locale=language) as tab:
+            tab.goto(f"/review/{candidate_id}")
+            expect(tab.locator(".rival")).to_have_count(2)
+            expect(tab.locator(".near .chip")).to_have_text(relation)
+            assert_accessible(tab)
+            if language == "zh":
+                tab.keyboard.press("b")
+                expect(tab.locator(".notice")).to_contain_text("Lisbon")
+
+    assert {live.get(f"/v1/learnings/{it}")["status"] for it in near} == {"active"}
 
 
 def test_many_are_selected_previewed_and_decided(live: DaemonProcess, tab: Page) -> None:

@@ -203,10 +203,14 @@ def test_the_sentence_of_the_request_that_says_it_is_quoted(plane: LearningHarne
         )
     source = LearningSource(run_id="run_1", session_id="s1")
     candidate = plane.propose("I want metric units in reports", source=source)
+    typed = plane.propose("Metric units", source=source, quote="I want metric units")
+    made_up = plane.propose("Imperial units", source=source, quote="I want imperial units")
 
     item = plane.candidates.item(candidate.candidate_id)
 
     assert item.quotes == ("Please remember: I want metric units in reports.",)
+    quoted = [plane.candidates.item(it.candidate_id).quote_found for it in (typed, made_up)]
+    assert [item.quote_found, *quoted] == [None, True, False]
 
 
 ATLAS = "Project codename is Atlas."

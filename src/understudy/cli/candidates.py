@@ -1,6 +1,7 @@
 """`understudy candidates`: list, propose, publish, reject."""
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from understudy.cli.learning_options import (
     PROPOSED_KINDS,
     STATES,
     AnotherKind,
+    Beside,
     CandidateId,
     CandidateOptions,
     Content,
@@ -18,6 +20,7 @@ from understudy.cli.learning_options import (
     DryRun,
     Evidence,
     ReviewOptions,
+    Supersedes,
     TierOption,
     Yes,
     ending,
@@ -28,7 +31,8 @@ from understudy.cli.learning_options import (
 from understudy.cli.learning_records import tell_published
 from understudy.cli.options import Key, PageOptions, TextFile
 from understudy.cli.output import ExitCode, note, understudy
-from understudy.cli.person import confirm, require_somebody
+from understudy.cli.person import confirm, require_somebody, somebody
+from understudy.cli.review import publish_or_ask
 from understudy.cli.screen import count
 
 if TYPE_CHECKING:
@@ -218,10 +222,8 @@ def publish(
     candidate_id: CandidateId,
     *,
     tier: TierOption = None,
-    supersedes: Annotated[
-        str | None,
-        typer.Option(metavar="LEARNING", help="The learning whose place it takes."),
-    ] = None,
+    supersedes: Supersedes = None,
+    beside: Beside = False,
     content: Annotated[
         str | None, typer.Option("--content", metavar="TEXT", help="Other words; `-` reads stdin.")
     ] = None,
@@ -242,12 +244,14 @@ def publish(
         content=None if content is None else inputs.content(content, None),
         publish_tier=tier,
         supersedes=supersedes,
+        beside=beside or None,
         scope=scope_of(scope),
         kind=kind,
         evidence_refs=evidence_of(evidence),
         **about.fields(),
     )
-    return daemon.client.candidates.publish(candidate_id, wanted, key=key)
+    send = partial(daemon.client.candidates.publish, candidate_id, key=key)
+    return publish_or_ask(wanted, send, None if daemon.as_json or key else somebody())
 
 
 @commands("reject", show="candidate {view.candidate_id} is {view.state}")

@@ -461,8 +461,10 @@ def _remember(conversation: ChatConversation, text: str) -> "ReviewItem | None":
         evidence_refs=[{"note": screen.one_line(f"{REMEMBER} {text}", NOTE_CHARS)}],
     )
     made = candidates.get(candidates.create(wanted).candidate_id)
-    same = made.duplicate_of
+    same, contrary = made.duplicate_of, made.conflicts_with or next(iter(made.contradicts), None)
     known = f"; {same.learning_id} says the same already" if same else ""
+    if contrary is not None:
+        known = f"; it contradicts {contrary.learning_id}, review replaces it or keeps both"
     note(f"suggested to remember{known}: {understudy()} review next")
     return made
 

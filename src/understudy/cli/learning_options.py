@@ -31,6 +31,13 @@ TierOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--tier", help="`active`, or `provisional`, which is in no prompt."),
 ]
+Supersedes: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--supersedes", metavar="LEARNING", help="The learning whose place it takes."),
+]
+Beside: TypeAlias = Annotated[
+    bool, typer.Option("--beside", help="Keep it beside what says the same or contradicts it.")
+]
 Evidence: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

@@ -43,6 +43,7 @@ AUTOMATION: Final = {
     "publish_active": "publish it as active",
 }
 UNTRUSTED: Final = "yes: its run had read what tools, files or strangers wrote"
+NOT_FOUND: Final = "which the user did not type: the model made it up, or took it from others"
 DECLINED: Final = "yes: a person said no to the same thing before"
 # Only what the daemon proposes again waits for a person.
 DECLINED_TO_DAEMON: Final = f"{DECLINED}, so no rule publishes it"
@@ -67,7 +68,7 @@ def item_pairs(view: "ReviewItem") -> Pairs:
     """A candidate with everything relevant to its decision."""
     return [
         *_what(view, reach=reach_lines(view)),
-        *_came(view, quotes=view.quotes),
+        *_came(view, quotes=view.quotes, quoted=_quoted(view)),
         *_review(view.automation_review),
         *_around(view),
     ]
@@ -172,8 +173,17 @@ def _what(view: "Candidate", *, reach: str | None = None) -> Pairs:
     ]
 
 
-def _came(view: "Candidate", *, quotes: Sequence[str] = ()) -> Pairs:
+def _quoted(view: "ReviewItem") -> str | None:
+    """The words of the user that a model says it rests on."""
+    if view.quote is None:
+        return None
+    said = f"“{visible_line(view.quote)}”"
+    return said if view.quote_found is not False else f"{said}, {NOT_FOUND}"
+
+
+def _came(view: "Candidate", *, quotes: Sequence[str] = (), quoted: str | None = None) -> Pairs:
     return [
+        ("rests on", quoted),
         ("said", "\n".join(f"“{visible_line(each)}”" for each in quotes)),
         (
             "found",
@@ -362,6 +372,8 @@ def tell_published(view: "PublishedLearning") -> None:
 def published_lines(view: "PublishedLearning") -> list[str]:
     """The outcome of a publication, and the learnings that it contradicts."""
     lines = [f"learning {view.learning_id} is {view.status}"]
+    if view.already:
+        lines = [f"known already (said again {screen.count(view.said_again, 'time')})"]
     if view.reach:
         lines.append(f"  {visible_line(view.reach.words)}")
     if view.applies == "always" and view.publish_tier == "active":

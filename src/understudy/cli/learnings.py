@@ -1,6 +1,7 @@
 """`understudy learnings`: list, lineage, changes, supersede, revoke."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
@@ -10,12 +11,14 @@ from understudy.cli.connection import Commands, DaemonConnection, command
 from understudy.cli.learning_options import (
     PROPOSED_KINDS,
     AnotherKind,
+    Beside,
     Content,
     ContentOptions,
     DryRun,
     Expires,
     LearningId,
     LearningOptions,
+    Supersedes,
     Yes,
     ending,
     scope_of,
@@ -30,7 +33,8 @@ from understudy.cli.learning_records import (
 )
 from understudy.cli.options import Cursor, Key, Limit, PageOptions, TextFile
 from understudy.cli.output import ExitCode, note
-from understudy.cli.person import confirm, require_somebody
+from understudy.cli.person import confirm, require_somebody, somebody
+from understudy.cli.review import publish_or_ask
 from understudy.cli.screen import count, visible_line
 from understudy.core.dataclass import dataclass
 
@@ -133,6 +137,7 @@ def supersede(
     ] = None,
     kind: AnotherKind = None,
     about: ContentOptions,
+    beside: Beside = False,
     key: Key = None,
 ) -> object:
     """Put another learning in the place of one; what is not given stays as it was."""
@@ -143,6 +148,7 @@ def supersede(
         content=inputs.content(text, file),
         scope=scope_of(scope),
         kind=kind,
+        beside=beside or None,
         **about.fields(),
     )
     return daemon.client.learnings.supersede(learning_id, wanted, key=key)
@@ -175,9 +181,14 @@ def learn(
         typer.Option("--always", "--standing", help="Tell it on every run, whatever the input."),
     ] = False,
     expires: Expires = None,
+    supersedes: Supersedes = None,
+    beside: Beside = False,
     key: Key = None,
 ) -> object:
-    """Publish a statement as a learning, in one step."""
+    """Publish a statement as a learning, in one step.
+
+    What contradicts a learning is refused; at a terminal one key replaces that or keeps both.
+    """
     from understudy.learnings.remember import kind_of
     from understudy.wire.learnings import CreateLearning
 
@@ -189,8 +200,11 @@ def learn(
         scope=scope_of(scope),
         applies="always" if always else None,
         expires_at_ms=ending(expires),
+        supersedes=supersedes,
+        beside=beside or None,
     )
-    return daemon.client.learnings.create(wanted, key=key)
+    send = partial(daemon.client.learnings.create, key=key)
+    return publish_or_ask(wanted, send, None if daemon.as_json or key else somebody())
 
 
 def _show_matching(view: "RevokedLearnings") -> None:

@@ -92,8 +92,7 @@ HINTS: Final[Mapping[str, str]] = {
     "run_memory_maintenance_failed": "`{understudy} doctor` says what is in the way",
     "candidate_not_found": "see what there is with `{understudy} candidates list`",
     "learning_not_found": "see what is known with `{understudy} learnings list`",
-    "learning_conflict": "`{understudy} learnings supersede LEARNING TEXT` replaces it, or"
-    " `{understudy} candidates publish CANDIDATE --supersedes LEARNING`",
+    "learning_conflict": "with `--supersedes LEARNING` it takes its place, with `--beside` both are kept",
     "agent_file_version_not_found": "`{understudy} agents files history AGENT NAME` lists them",
     "agent_file_version_deleted": "`{understudy} agents files delete AGENT NAME` takes it out of force",
     "skill_not_found": "see what there is with `{understudy} skills list`",

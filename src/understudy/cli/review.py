@@ -2,11 +2,11 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from understudy.client.errors import ConflictError
     from understudy.learnings.candidates import NextReviewItem, ReviewItem
     from understudy.learnings.model import Candidate, Neighbour, RelatedLearning
+    from understudy.learnings.publication import PublishedLearning
     from understudy.sessions.learning_scopes import LearningScope
+    from understudy.wire.learnings import CreateLearning, PublishCandidate
 
 # Keys and words of a decision; a sentence typed by mistake decides nothing.
 KEYS: Final = {
@@ -69,7 +71,11 @@ NOTHING: Final = "nothing waits for a person"
 NONE_FITS: Final = "no candidate that waits fits"
 NO_RIVAL: Final = "it conflicts with nothing that it could replace; a publishes it"
 NOT_UNDONE: Final = "there is no decision to take back"
+REPLACE_OR_BOTH: Final = "[s] replace it  [b] keep both, any other key: leave it as it is "
 NONE_BEFORE: Final = "none was skipped before this one; z takes the last decision back"
+
+
+W = TypeVar("W", "CreateLearning", "PublishCandidate")
 
 
 def help_lines() -> list[str]:
@@ -502,6 +508,41 @@ def _meanwhile(person: Person, candidate: "Candidate") -> str:
     """Say what another person made of a candidate; answers that in a word."""
     person.say([f"somebody was faster: {candidate.candidate_id} is {fate(candidate)}"])
     return f"{candidate.state} meanwhile"
+
+
+def publish_or_ask(
+    wanted: W, send: Callable[[W], "PublishedLearning"], person: Person | None
+) -> "PublishedLearning":
+    """Publish; a person at the terminal replaces what is contradicted, or keeps both, by one key."""
+    from understudy.client.errors import ConflictError
+
+    try:
+        return send(wanted)
+    except ConflictError as problem:
+        chosen = None if person is None else _replace_or_both(person, problem)
+        if chosen is None:
+            raise
+    return send(wanted.model_copy(update=chosen))
+
+
+def _replace_or_both(person: Person, problem: "ConflictError") -> Mapping[str, Any] | None:
+    """What a person wants of a publication that contradicts a learning; None leaves it refused."""
+    params = problem.problem.get("params")
+    if problem.code != CONFLICT or not isinstance(params, dict):
+        return None
+    known = params.get("learning_id")
+    listed = problem.problem.get("neighbours") or ()
+    near = {it["learning_id"]: it["content"] for it in listed}
+    person.say([f"it contradicts {known}: {visible_line(near.get(known, '-'))}"])
+    try:
+        key = person.key(REPLACE_OR_BOTH)
+    except Left:
+        return None
+    choices: dict[str, Mapping[str, Any]] = {
+        "replace": {"supersedes": known},
+        "both": {"beside": True},
+    }
+    return choices.get(KEYS.get(key.lower(), ""))
 
 
 def _in_the_way(client: "Client", problem: "ConflictError") -> "RelatedLearning | None":

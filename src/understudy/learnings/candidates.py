@@ -34,6 +34,7 @@ from understudy.learnings.model import (
     Relation,
     related,
 )
+from understudy.learnings.proof import ProofReason, prove
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.publication import (
     PublishChanges,
@@ -92,6 +93,8 @@ class ReviewItem(ListedCandidate):
     untrusted_sources: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
     # The sentences of the request of its source run that say it.
     quotes: tuple[str, ...] = ()
+    # Whether the user typed its quote; absent without one, or where the request is gone.
+    quote_found: Omitted[bool] = None
     # The scopes that it can be published for: its own first, then narrowest first.
     reaches: tuple[Reach, ...] = ()
     # Whether it expired and can no longer be published.
@@ -124,12 +127,14 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
         duplicate = same if covers(unit, same.scope, suggested) else None
     key = (candidate.scope, candidate.kind, candidate.semantic_key)
     contrary = contradictions(unit, shape, now_ms=now_ms)
+    request = _request(unit, candidate, now_ms=now_ms)
     return extended(
         ReviewItem,
         candidate,
         suggested_scope=suggested,
         untrusted_sources=path_of_statement(unit, candidate),
-        quotes=_quotes(unit, candidate, now_ms=now_ms),
+        quotes=quotes_for(candidate.content, request) if request else (),
+        quote_found=_is_typed(candidate, request),
         reaches=reaches_of(unit, candidate, now_ms=now_ms),
         expired=candidate.is_expired(now_ms),
         conflicts_with=reduced(RelatedLearning, conflict) if conflict else None,
@@ -146,13 +151,22 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
     )
 
 
-def _quotes(unit: "Unit", candidate: Candidate, *, now_ms: int) -> tuple[str, ...]:
+def _request(unit: "Unit", candidate: Candidate, *, now_ms: int) -> str:
+    """The request of its source run; empty where it is not kept."""
     run_id = candidate.source.run_id
     pointer = unit.run_memory_index.get(run_id) if run_id else None
     if pointer is None or policy_in(unit).is_expired(pointer.recorded_at_ms, now_ms=now_ms):
-        return ()
+        return ""
     evidence = unit.run_memory_index.evidence(pointer.run_id)
-    return quotes_for(candidate.content, evidence.request) if evidence else ()
+    return evidence.request if evidence else ""
+
+
+def _is_typed(candidate: Candidate, request: str) -> bool | None:
+    """Whether the user typed the quote of a candidate; None where that is not known."""
+    if not candidate.quote or not request:
+        return None
+    proof = prove(candidate.content, candidate.quote, request)
+    return proof.reason is not ProofReason.QUOTE_NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

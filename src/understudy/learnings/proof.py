@@ -36,6 +36,7 @@ from understudy.learnings.statement_match import (
 )
 
 MAX_QUOTE_CHARS: Final = 1_600
+QUESTION_MARKS: Final = ("?", "\uff1f")
 # A longer quote is a text, which nobody says in passing.
 MAX_SENTENCES: Final = 8
 _WORD: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+")
@@ -94,7 +95,7 @@ def prove(content: str, quote: str, request: str) -> ClauseProof:
         return ClauseProof(level=ProofLevel.NONE, reason=ProofReason.QUOTE_NOT_FOUND)
     start, end = clause_around(own, *place)
     clause = own[start:end].strip()
-    if is_said_by_user(content, request):
+    if is_said_by_user(content, request) and not content.rstrip().endswith(QUESTION_MARKS):
         return ClauseProof(level=ProofLevel.VERIFIED, clause=clause)
     level, reason = ProofLevel.NONE, _compared(content, own[start:end])
     if is_introduced(own, start) or not _is_asserted(clause, own):
@@ -157,7 +158,7 @@ def _is_asserted(clause: str, own: str) -> bool:
 
 def _asks(clause: str) -> bool:
     """Whether a clause ends with a question mark or begins with an auxiliary: `Is it in Paris`."""
-    if clause.rstrip("\"')”」』 \n").endswith(("?", "\uff1f")):
+    if clause.rstrip("\"')”」』 \n").endswith(QUESTION_MARKS):
         return True
     first, second = [*words(plain(clause).casefold()[:80]), "", ""][:2]
     return first in WORDS.set("doubts.auxiliaries") and _DENIAL.fullmatch(second) is None

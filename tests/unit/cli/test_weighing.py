@@ -275,6 +275,8 @@ def test_everything_that_a_decision_needs_is_shown() -> None:
         sensitivity="sensitive",
         expired=True,
         quotes=["Please remember: replies are short."],
+        quote="replies were short",
+        quote_found=False,
         reaches=[HERE],
     )
 
@@ -294,6 +296,7 @@ def test_everything_that_a_decision_needs_is_shown() -> None:
             "no rule publishes it",
         ),
         *("its run had read what tools", "sensitive", "its time is over"),
+        "“replies were short”, which the user did not type",
         *("“Please remember: replies are short.”", "session:demo: injected in this session only"),
     ):
         assert words in person.screen, words
