@@ -11,6 +11,7 @@ from bench import (
     growth,
     guard,
     idle,
+    learning,
     poisoning,
     redaction,
     retrieval,
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, Callable[..., bool | None]] = {
 # These need the corpora and answer whether every target was met.
 CORPORA_BENCHMARKS: dict[str, Callable[..., bool]] = {
     "guard": guard.main,
+    "learning": learning.main,
     "redaction": redaction.main,
     "retrieval": retrieval.main,
 }
