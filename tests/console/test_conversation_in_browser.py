@@ -236,6 +236,8 @@ def test_what_contradicts_a_learning_replaces_it_or_is_kept_beside_it_by_a_key(
 
     expect(learned.locator(".chip.good")).to_have_text("published")
     assert live.get(f"/v1/learnings/{known['learning_id']}")["status"] == old
+    # Other tests of this daemon are told nothing of it.
+    live.post("/v1/learnings/revoke-matching", json={"query": f"The {key} gate"})
 
 
 def test_the_tabs_of_a_session_and_the_views_of_a_run_are_accessible(
