@@ -103,7 +103,7 @@ def test_what_an_admin_created_for_somebody_stands_while_the_admin_does(
     [run] = almanac.runs()
     assert run.user_id == "bob"
 
-    almanac.tokens.delete(ADMIN, kept)
+    almanac.tokens.delete(ADMIN, kept, leave_no_admin=True)
     token(almanac, "root", Role.OPERATOR)
     almanac.pass_ms(MINUTE)
 

@@ -19,12 +19,15 @@ OF_USERS = (*OWNED, *OWNED_FOR_READERS)
 # Tables that hold what is shared, or are only reached through a row of one that is not.
 SHARED = frozenset(
     [
+        # Which tools an admin accepted, and which daemons live.
+        "accepted_mcp_tools",
         "agent_files",
         "agents",
         "asset_blobs",
         "asset_owners",
         "canary_secret",
         "chains",
+        "daemons",
         # A channel is where users meet.
         *(f"channel{part}" for part in ("s", "_members", "_messages", "_reactions", "_threads")),
         *(f"channel_{part}" for part in ("leases", "stimuli", "events", "bridges")),

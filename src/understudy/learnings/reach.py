@@ -7,6 +7,7 @@ from understudy.core.clock import DAY_MS
 from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.core.records import Omitted
+from understudy.core.sight import current_sight
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import LOCALES, current_locale
 from understudy.learnings.model import (
@@ -113,6 +114,8 @@ def suggested_scope(unit: "Unit", candidate: Candidate) -> LearningScope:
         own.kind is not ScopeKind.SESSION
         or not (is_stated and is_told)
         or candidate.derived_from_untrusted
+        # Where users are isolated, the workspace is everybody's.
+        or current_sight.get().user_id is not None
     ):
         return own
     projects = unit.projects.ids_for_session(own.id)

@@ -129,7 +129,7 @@ NO_USER_TEXT: Mapping[str, str] = {
         "use_id skill_id slug digest agent_id user_id session_id run_id fingerprint version_label"
     ),
     "skill_versions": (
-        "skill_id digest actor run_id trash_name state decided_by agent_id content_digest link"
+        "skill_id digest actor run_id trash_name state decided_by agent_id grant_to content_digest link"
     ),
     "skills": "skill_id slug origin owner_id visibility status digest trash_name",
     "suggestions": "rule subject candidate_id",
