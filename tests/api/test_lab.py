@@ -36,9 +36,9 @@ def test_the_guard_names_the_rule_and_the_line(api: TestClient) -> None:
 @pytest.mark.parametrize(
     ("other", "relation"),
     [
-        ("The project codename is Zephyr.", "conflict"),
+        ("The project codename is Zephyr.", "contradicts"),
         ("project codename: atlas", "same"),
-        ("The office is in Oslo.", "unrelated"),
+        ("The office is in Oslo.", "unknown"),
     ],
 )
 def test_two_statements_are_compared(api: TestClient, other: str, relation: str) -> None:
