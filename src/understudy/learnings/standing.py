@@ -32,9 +32,11 @@ def is_standing(text: str, kind: Kind) -> bool:
 def _instructs(sentence: str) -> bool:
     lead = _any("lead").match(sentence.strip())
     said = sentence.strip()[lead.end() if lead else 0 :]
-    if _any("topic").match(said) or _any("narrows").search(said) or names_a_time(said):
+    if _any("narrows").search(said) or names_a_time(said):
         return False
-    return bool(_any("always").match(said) or _any("form").search(said[:HEAD_CHARS]))
+    form = _any("form").search(said[:HEAD_CHARS])
+    is_own = form and (form.start() == 0 or _any("own").match(said))
+    return bool(is_own or _any("always").match(said))
 
 
 @cache

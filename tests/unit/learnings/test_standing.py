@@ -8,7 +8,6 @@ from understudy.learnings.standing import is_standing
 
 STANDING = """
 Please reply in Portuguese from now on.
-All responses should be in Italian.
 Keep your replies under five sentences.
 Short answers only.
 I prefer brief replies.
@@ -26,22 +25,17 @@ Hãy gọi tôi là cô Lan.
 Tôi muốn mọi câu trả lời đều có ví dụ.
 Luôn kiểm tra lại số liệu trước khi gửi.
 Never log in to my bank.
-User likes answers with examples.
 The user does not want emojis.
 回答不超过两百字。
-请用要点列出答案。
 称呼我为小李就好。
 Mọi câu trả lời không quá ba câu.
 Luôn nêu nguồn.
 Never commit secrets.
-The user always wants to see the sources.
 回答要有依据，注明来源。
-Chỉ trả lời bằng tiếng Nhật.
 Câu trả lời phải có nguồn.
 Người dùng muốn câu trả lời ngắn.
 I'd appreciate shorter responses.
 Responses must not exceed 150 words.
-Break long answers into sections.
 Never charge my card.
 I find long replies annoying.
 Answers without headings.
@@ -49,7 +43,6 @@ Never overwrite a file you didn't create.
 Never switch to English in the middle of an answer.
 Never touch the production database.
 Lúc nào cũng nêu nguồn.
-Don't reply in a language other than mine.
 Never push to main.
 I always want metric units in reports.
 The agent must never run commands as root.
@@ -58,6 +51,9 @@ The agent must never run commands as root.
 
 # Standing for a reader, but not by the closed list: a model, the reviewer or `--always` says so.
 UNREAD = """
+All responses should be in Italian.
+User likes answers with examples.
+请用要点列出答案。
 I'd like every explanation in plain English.
 You must not share my phone number with anyone.
 不确定的时候就直说。
@@ -79,6 +75,12 @@ Write dates as YYYY-MM-DD.
 """
 
 TOPICAL = """
+Customers like short answers.
+Customers prefer long answers.
+Support replies within a day.
+Anna writes long replies.
+Khách hàng thích câu trả lời ngắn.
+客户喜欢简短的回答。
 The bakery opens at six.
 Dr. Okafor always arrives late.
 The printer never works on Mondays.
