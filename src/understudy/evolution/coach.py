@@ -39,7 +39,7 @@ from understudy.evolution.run_settings import (
 from understudy.runs.execute import RunExecution, Steps, counted_calls
 from understudy.runs.model import Run
 from understudy.sessions.journal import EventKind, JournalEvent
-from understudy.sessions.model import Session, require_session
+from understudy.sessions.model import Session
 from understudy.work.db_retry import retry_while_db_down
 
 if TYPE_CHECKING:
@@ -143,9 +143,12 @@ def is_taught(unit: "Unit", run: Run) -> bool:
 
     Scheduled runs, mail and agents in bootstrap get neither.
     """
-    session = require_session(unit, run.session_id)
+    # The prompt of an agent can be previewed without a session.
+    session = unit.sessions.get(run.session_id)
     files = files_in_force(unit, unit.agents.get(run.agent_id), run.user_id)
-    has_user = is_interactive(run, session) or session.parent_session_id is not None
+    has_user = (
+        session is None or is_interactive(run, session) or session.parent_session_id is not None
+    )
     return has_user and not is_bootstrapping(files)
 
 
