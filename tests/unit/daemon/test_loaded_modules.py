@@ -17,7 +17,6 @@ late = (
     "openai",
     "phonenumbers",
     "pydantic_ai",
-    "sqlalchemy.orm",
 )
 loaded = [name for name in late if name in sys.modules]
 built = [each.path for router in ROUTERS for each in router.routes if "app" in vars(each)]

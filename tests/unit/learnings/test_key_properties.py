@@ -136,7 +136,7 @@ def test_every_text_that_says_something_has_a_key(text: str) -> None:
     assert key.subject is None or key.subject.strip()
 
 
-@given(st.lists(st.sampled_from(["1", "22", "a", "host"]), min_size=2, max_size=5), st.data())
+@given(st.lists(st.sampled_from(["1", "22", "b", "host"]), min_size=2, max_size=5), st.data())
 def test_what_joins_the_parts_of_a_value_matters(parts: list[str], data: st.DataObject) -> None:
     joints = st.lists(st.sampled_from("./:@ "), min_size=len(parts) - 1, max_size=len(parts) - 1)
     one, other = ("".join(_joined(parts, data.draw(joints))) for _ in range(2))
