@@ -404,7 +404,7 @@ def test_a_review_walks_through_what_waits(
     review.type("a")
     review.wait_for("content  two")
     review.wait_for("[q]uit")
-    review.type("s")
+    review.type("w")
     review.wait_for("content  three")
     review.wait_for("[q]uit")
     review.type("d")
