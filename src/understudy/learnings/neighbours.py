@@ -15,7 +15,7 @@ from understudy.core.clock import Clock
 from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.learnings.capture_settings import ConflictSettings, ModelChoice
-from understudy.learnings.conflicts import Statement, related_scopes
+from understudy.learnings.conflicts import related_scopes
 from understudy.learnings.extraction import RELATION_SCHEMA, known_json, read_relations
 from understudy.learnings.keys import obvious_relation
 from understudy.learnings.model import (
@@ -85,9 +85,9 @@ class Neighbourhood:
     model: StructuredModel
     settings: Callable[["Unit"], ConflictSettings]
 
-    def of(self, unit: "Unit", said: Statement) -> tuple[Neighbour, ...]:
+    def of(self, unit: "Unit", said: Candidate) -> tuple[Neighbour, ...]:
         """The neighbours of a statement, nearest first, with the relations that are known."""
-        stated = {it.learning_id: it.relation for it in relations_of(said)}
+        stated = {it.learning_id: it.relation for it in said.relations}
         return tuple(
             Neighbour(
                 learning_id=it.learning_id,
@@ -137,18 +137,16 @@ class Neighbourhood:
         if found is not None:
             await asyncio.to_thread(self._keep, candidate_id, found)
 
-    def _near(self, unit: "Unit", said: Statement) -> Sequence[tuple[Learning, float]]:
+    def _near(self, unit: "Unit", said: Candidate) -> Sequence[tuple[Learning, float]]:
         if said.kind not in SEMANTIC_KINDS:
             return ()
-        found = self.nearest(
+        return self.nearest(
             unit,
             said.content,
             related_scopes(unit, said.scope),
             now_ms=self.clock.now_ms(),
-            limit=MOST_NEIGHBOURS + 1,
+            limit=MOST_NEIGHBOURS,
         )
-        itself = said.learning_id if isinstance(said, Learning) else None
-        return [it for it in found if it[0].learning_id != itself][:MOST_NEIGHBOURS]
 
     def _to_compare(self, said: Candidate) -> tuple[list[Learning], ConflictSettings]:
         """The neighbours that a statement was not compared with; with the settings."""
@@ -169,8 +167,3 @@ class Neighbourhood:
                 # No decision: the version that a person saw stays valid.
                 changed = replace(candidate, relations=found.relations, compared=found.compared)
                 unit.candidates.update(changed, expected_version=candidate.version)
-
-
-def relations_of(said: Statement) -> tuple[StatedRelation, ...]:
-    """The relations of a statement that a model named; a learning has none."""
-    return said.relations if isinstance(said, Candidate) else ()

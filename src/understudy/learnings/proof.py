@@ -5,7 +5,6 @@ compared with the whole clause around it, so that no `not` and no number beside 
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum, auto
 from typing import Final
@@ -168,7 +167,7 @@ def _compared(content: str, clause: str) -> ProofReason | None:
     """What keeps a clause from saying a candidate; None where it says it."""
     candidate, said = plain(content), plain(clause)
     wanted, known = _telling(candidate, _ADDED), _telling(said, _NEUTRAL)
-    have = Counter(it.form for it in known)
+    have = {it.form for it in known}
     new = [it for it in wanted if it.form not in have]
     if any(_NAME_OR_NUMBER.match(candidate[it.start : it.end]) for it in new):
         return ProofReason.ADDED
