@@ -75,17 +75,6 @@ def is_error(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, Exception)
 
 
-def test_a_frozen_dataclass_compiles_its_methods_late() -> None:
-    at_once = [
-        str(path)
-        for path in SOURCE.rglob("*.py")
-        if re.search(r"^ *@dataclass\(frozen=True", text := path.read_text(), re.MULTILINE)
-        and "from understudy.core.dataclass import dataclass" not in text
-    ]
-
-    assert at_once == [], "import `dataclass` from understudy.core.dataclass: starts are quicker"
-
-
 def test_the_readme_names_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text()
 

@@ -2,11 +2,10 @@
 
 import hmac
 import secrets
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.access.tokens import TOKEN_ADMIN, TokenService, hash_token
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 

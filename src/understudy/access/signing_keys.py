@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import os
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,7 +12,6 @@ import structlog
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.core.records import extended

@@ -1,11 +1,10 @@
 """Callers without a valid token: one audit entry per address and minute, the rest is counted."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 
 MINUTE_MS: Final = 60_000
 # Addresses with a counter of their own; all others share one.

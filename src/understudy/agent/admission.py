@@ -1,7 +1,7 @@
 """Admission of the tool calls in a reply: run now, wait for an approval, or refused."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
@@ -9,7 +9,6 @@ from pydantic import BaseModel
 from understudy.agent.gate import Gatekeeper, audit_entry
 from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.text import preview
 from understudy.evolution.acts import TOOLS_WITH_CONSENT, Act
 from understudy.evolution.consent import ConsentCall, ConsentRecords

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.agent.admission import Offer
-from understudy.core.dataclass import dataclass
 from understudy.core.recent_cache import RecentCache
 from understudy.core.text import TOKENS_PER_BYTE, estimate_tokens
 from understudy.providers.base import ToolSpec

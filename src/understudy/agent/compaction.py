@@ -6,14 +6,13 @@ before its model call, so a resumed run shows the model the same messages.
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import structlog
 
 from understudy.agent.budget import clip, list_tokens, prompt_limit, spec_tokens
 from understudy.agent.conversation import Checkpoint, Conversation, Piece, fitted
-from understudy.core.dataclass import dataclass
 from understudy.core.text import Scrub, estimate_tokens
 from understudy.providers.base import (
     AssistantMessage,

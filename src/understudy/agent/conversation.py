@@ -5,13 +5,12 @@ pieces, so a call is never separated from its result.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
 from understudy.agent.budget import clip, list_tokens
 from understudy.agent.inputs import input_tokens
-from understudy.core.dataclass import dataclass
 from understudy.core.text import estimate_tokens
 from understudy.providers.base import (
     AssistantMessage,

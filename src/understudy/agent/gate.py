@@ -1,13 +1,12 @@
 """Permission gate: judges tool calls, redirects included, by the rules in force now."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from understudy.agents.model import require_agent
 from understudy.core.audit import AuditEntry, AuditOutcome
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, Invalid, NotFound, coded_error
 from understudy.core.principal import Principal
 from understudy.core.text import preview

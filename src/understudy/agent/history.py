@@ -1,7 +1,7 @@
 """Earlier turns of a session as messages: finding the start of the history, and reading it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +9,6 @@ from understudy.agent.budget import list_tokens
 from understudy.agent.compaction import Room, checkpoint_of, message_tokens_sent
 from understudy.agent.conversation import Checkpoint, Conversation, Piece
 from understudy.agent.inputs import InputReader, input_tokens, items_of
-from understudy.core.dataclass import dataclass
 from understudy.core.text import estimate_tokens
 from understudy.providers.base import (
     AssistantMessage,

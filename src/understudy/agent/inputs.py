@@ -1,12 +1,12 @@
 """User input as messages: texts and files in order, with notes for files that cannot be sent."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.assets.contents import AssetContent, read_asset, require_asset
 from understudy.assets.media import MediaKind, kind_of
 from understudy.assets.model import Asset
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.core.text import TOKENS_PER_BYTE, estimate_tokens
 from understudy.providers.base import FilePart, Part, TextPart, UserMessage

@@ -1,7 +1,7 @@
 """The agent loop: build the prompt, call the model, run its tool calls, until it has answered."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +19,6 @@ from understudy.agent.history import message_data, recall, reply_of
 from understudy.agent.model_call import ModelCaller
 from understudy.agent.prompt import PromptBuilder
 from understudy.agent.toolbox import Toolbox
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.evolution.coach import EvolutionCoach
 from understudy.evolution.consent import ConsentRecords

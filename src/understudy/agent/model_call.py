@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import count
 from types import TracebackType
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from understudy.agent.history import message_data
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.providers.base import (
     AssistantMessage,
     Message,

@@ -1,7 +1,7 @@
 """The tools and skills of a run: tools by switch, scope and rule, skills by catalogue."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -12,7 +12,6 @@ from understudy.agents.model import DEFAULT_AGENT_ID, Agent, require_agent
 from understudy.agents.switches import hidden_tools
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
 from understudy.permissions.model import CallVerdict, Level, PermissionDecision

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -16,7 +16,6 @@ from understudy.agent.offers import SKILL_SEARCH, USE_SKILL
 from understudy.agent.prompt import BuiltPrompt, PromptBuilder, Section, render
 from understudy.agents.model import require_agent
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.core.records import OMIT, OMIT_EMPTY, Omitted

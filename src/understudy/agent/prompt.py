@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from understudy.agent.admission import Offer
@@ -12,7 +12,6 @@ from understudy.agent.history import Beginning, mark_start
 from understudy.agent.offers import CatalogueSkills, SkillText
 from understudy.agents.file_versions import files_in_force, text_of_people
 from understudy.agents.model import CONTEXT_FILES, Agent, ContextFile
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, Invalid
 from understudy.core.line_diff import Effort, changes
 from understudy.core.text import estimate_tokens

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,6 @@ from understudy.agent.admission import (
 )
 from understudy.agent.model_call import Slots
 from understudy.core.audit import AuditEntry
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.providers.base import ToolCall, ToolMessage
 from understudy.rollout.worktrees import Worktrees

@@ -1,11 +1,10 @@
 """The built-in agents of every daemon."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.agents.model import DEFAULT_AGENT_ID, Agent, AgentType, ContextFile
-from understudy.core.dataclass import dataclass
 from understudy.core.principal import DAEMON
 from understudy.permissions.model import CallRule, PermissionDecision
 from understudy.permissions.rules import write_document

@@ -1,7 +1,7 @@
 """Versions of context files, of an agent or of a user's copy, and which are in force."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.agents.model import (
@@ -14,7 +14,6 @@ from understudy.agents.model import (
 from understudy.core import audit
 from understudy.core.audit import AuditEntry
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid, coded_error
 from understudy.core.principal import Principal
 

@@ -1,11 +1,10 @@
 """The records of an agent."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Use cases of agents and their context files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from understudy.agents.built_in import BUILT_IN
@@ -31,7 +31,6 @@ from understudy.agents.ownership import check_for_admins, require_owned
 from understudy.agents.switches import check_other_config
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest

@@ -1,10 +1,10 @@
 """The switches in an agent's `other_config`: validation, and the values in force."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.agents.model import Agent, AgentType
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, coded_error
 
 DEFAULT_NUDGE_INTERVAL: Final = 15

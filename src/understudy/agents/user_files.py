@@ -1,6 +1,7 @@
 """Use cases of users' copies of context files."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from understudy.agents.file_versions import (
@@ -20,7 +21,6 @@ from understudy.agents.file_versions import (
 )
 from understudy.agents.model import Agent, ContextFile, require_agent
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest

@@ -9,6 +9,7 @@ both.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.responses import JSONResponse
@@ -18,7 +19,6 @@ from starlette.responses import Response
 
 from understudy.api.operations import Operation
 from understudy.api.services import Services, principal_of
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal, Role
 from understudy.runs.submission import check_idempotency_key, fingerprint, hash_key

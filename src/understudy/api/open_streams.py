@@ -5,14 +5,13 @@ import math
 import time
 from collections import Counter
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Hashable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 
 MAX_STREAMS: Final = 2_000

@@ -1,6 +1,7 @@
 """The declaration of a route: role, audit name, idempotency, body limits."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
@@ -8,7 +9,6 @@ from pydantic import SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
 from starlette.responses import Response
 
 from understudy.api.limits import MAX_BODY_BYTES
-from understudy.core.dataclass import dataclass
 from understudy.core.principal import Role
 from understudy.core.showable import showable
 from understudy.runtime.two_people import TwoApprovers

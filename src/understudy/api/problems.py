@@ -1,7 +1,7 @@
 """Errors as problem details: one table from class to status, one shape for all."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -13,7 +13,6 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from understudy.core.audit import current_request_id
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import (
     NO_SPACE,
     Conflict,

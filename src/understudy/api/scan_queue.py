@@ -8,10 +8,9 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 
 AT_ONCE: Final = 2

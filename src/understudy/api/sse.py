@@ -4,7 +4,7 @@ import asyncio
 import json
 import zlib
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -20,7 +20,6 @@ from understudy.api.views.runs import event_body, step_of
 from understudy.channels.model import ChannelEvent, ChannelMessage
 from understudy.channels.worker import channel_topic
 from understudy.core.bell import EVENTS, STOPPING
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.showable import showable
 from understudy.core.sight import current_sight

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import hashlib
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from understudy.assets.media import clean_name, media_type_of
@@ -15,7 +15,6 @@ from understudy.assets.model import (
     ReferenceKind,
 )
 from understudy.core import audit
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal

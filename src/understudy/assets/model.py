@@ -1,11 +1,9 @@
 """The records of an asset."""
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Protocol
-
-from understudy.core.dataclass import dataclass
 
 MAX_ASSET_BYTES: Final = 12 * 1024 * 1024
 

@@ -1,6 +1,7 @@
 """Use cases of assets: upload, get, list, read, delete, garbage collection."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -9,7 +10,6 @@ from understudy.assets.contents import AssetContent, keep, read_asset, require_a
 from understudy.assets.model import Asset, AssetDraft, AssetReference, Cleanup
 from understudy.core import audit
 from understudy.core.clock import DAY_MS, Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Unavailable, coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal

@@ -1,12 +1,12 @@
 """The records of a background task, its state machine, and the status after each end."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT

@@ -1,7 +1,7 @@
 """Use cases of background tasks: start, end, list, read output, stop."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +22,6 @@ from understudy.background_tasks.model import (
 )
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest

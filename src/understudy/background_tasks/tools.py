@@ -1,6 +1,7 @@
 """The tools of background tasks: start one from `shell`, read its output, stop it."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, Field
@@ -21,7 +22,6 @@ from understudy.background_tasks.service import (
     topic_of,
 )
 from understudy.core.bell import Bell
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.tools.base import (
     Approval,

@@ -5,7 +5,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import structlog
@@ -22,7 +22,6 @@ from understudy.background_tasks.model import (
 from understudy.background_tasks.runner import BackgroundRunner
 from understudy.background_tasks.service import TOPIC
 from understudy.core.bell import EVENTS
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import DAEMON
 from understudy.mailboxes.model import MAX_HOPS, MailSender, NewMessage

@@ -1,10 +1,10 @@
 """Arbitration: who speaks next in a thread, and why; a pure function of roster and messages."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 from understudy.channels.model import ParticipationMode, TurnOutcome
-from understudy.core.dataclass import dataclass
 from understudy.core.records import OMIT_EMPTY, Omitted
 
 

@@ -3,14 +3,13 @@
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import quote
 
 from understudy.channels.bridge_model import Bridge, Connector, IncomingMessage
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.records import parsed
 

@@ -1,11 +1,10 @@
 """The records of a bridge between a channel and one external place."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal, Role
 from understudy.core.records import HIDDEN, OMIT, OMIT_EMPTY

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import structlog
@@ -23,7 +23,6 @@ from understudy.channels.bridge_signatures import encoded, signed_headers
 from understudy.channels.bridges import BridgeService
 from understudy.channels.model import ChannelMessage
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.deliveries.model import TargetAnswer, TryOutcome, wait_ms
 from understudy.deliveries.webhook import WebhookSender
 from understudy.deliveries.worker import judge

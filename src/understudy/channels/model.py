@@ -1,13 +1,12 @@
 """The records of a channel: its roster, its log, the leases of its turns."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.records import HIDDEN, OMIT, OMIT_EMPTY, JsonObject, shown_if_set
 from understudy.runs.model import InputItem

@@ -1,7 +1,7 @@
 """Posting to a channel, in the caller's transaction: sender, content, thread, addressing, counters."""
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.assets.contents import refer
@@ -21,7 +21,6 @@ from understudy.channels.model import (
 )
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role

@@ -1,7 +1,7 @@
 """Use cases of channels: create and change them, members, messages and reactions."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,7 +35,6 @@ from understudy.channels.model import (
 from understudy.channels.posting import NewChannelMessage, Posting, member_sending
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.ids import check_caller_id, new_id
 from understudy.core.page import Page, PageRequest

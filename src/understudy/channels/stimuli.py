@@ -1,7 +1,7 @@
 """Stimuli: posts to a channel without a person asking, within the limits of its policy."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, Field
@@ -29,7 +29,6 @@ from understudy.channels.stimulus_model import (
 )
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest

@@ -1,12 +1,11 @@
 """The records of a stimulus: a post to a channel that no person asked for."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 from understudy.channels.model import ThreadStatus, TopicKind
-from understudy.core.dataclass import dataclass
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT, OMIT_EMPTY, JsonObject
 

@@ -1,6 +1,7 @@
 """Tools of a turn: publish, react, read. They exist only in runs of a channel."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, Field
@@ -17,7 +18,6 @@ from understudy.channels.model import (
 )
 from understudy.channels.service import react_as
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.page import PageRequest
 from understudy.runs.model import Run, RunKind

@@ -4,7 +4,7 @@ Every method works within the caller's unit, which has locked the channel's row.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +29,6 @@ from understudy.channels.model import (
 )
 from understudy.channels.posting import NewChannelMessage, Posting
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.core.ids import new_id
 from understudy.core.page import PageRequest

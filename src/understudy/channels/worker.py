@@ -1,7 +1,7 @@
 """The duty of the channel worker: drive threads, settle and hand over turns, dispatch stimuli."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 import structlog
@@ -10,7 +10,6 @@ from understudy.channels.model import Channel
 from understudy.channels.stimuli import StimulusService
 from understudy.channels.turns import Turns
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable
 from understudy.runs.model import Run, RunKind
 from understudy.work.worker import Claim, WorkerSleep

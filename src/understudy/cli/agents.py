@@ -1,6 +1,7 @@
 """`understudy agents`: configured workers, their switches and their history."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
@@ -10,7 +11,6 @@ from understudy.cli.agent_files import list_versions
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import AgentId, Key, PageOptions
 from understudy.cli.output import note, understudy
-from understudy.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from understudy.evolution.record import EntryKind, EvolutionEntry

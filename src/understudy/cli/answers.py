@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -11,7 +12,6 @@ from understudy.cli.inputs import STDIN
 from understudy.cli.person import Person
 from understudy.cli.requests import question_lines
 from understudy.cli.screen import count, visible
-from understudy.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from understudy.wire.approvals import (

@@ -4,7 +4,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -16,7 +16,6 @@ from understudy.cli.connection import connect, destination
 from understudy.cli.options import shared
 from understudy.cli.output import ExitCode, print_json
 from understudy.cli.screen import count, printable
-from understudy.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from understudy.daemon.health import Severity

@@ -3,13 +3,13 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeAlias, TypeVar
 
 import typer
 
 from understudy.cli.options import typed_order
-from understudy.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

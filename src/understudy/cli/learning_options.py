@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
 from understudy.cli.schedules import SECONDS, moment, span
-from understudy.core.dataclass import dataclass
 
 SCOPE_KINDS: Final = ("session", "persona", "project", "workspace")
 WORKSPACE_ID: Final = "default"

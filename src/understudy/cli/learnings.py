@@ -1,6 +1,7 @@
 """`understudy learnings`: list, lineage, changes, supersede, revoke."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -36,7 +37,6 @@ from understudy.cli.output import ExitCode, note
 from understudy.cli.person import confirm, require_somebody, somebody
 from understudy.cli.review import publish_or_ask
 from understudy.cli.screen import count, visible_line
-from understudy.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from understudy.learnings.lineage import Lineage

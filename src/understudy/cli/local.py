@@ -4,7 +4,7 @@ import gc
 import importlib
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 
@@ -15,7 +15,6 @@ from understudy.cli import screen
 from understudy.cli.connection import Commands, command, settings_or_exit
 from understudy.cli.options import shared
 from understudy.cli.output import print_json
-from understudy.core.dataclass import dataclass
 from understudy.core.lazy import defer_module
 
 if TYPE_CHECKING:

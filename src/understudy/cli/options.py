@@ -1,12 +1,11 @@
 """The options of every command, and the arguments and options that several commands share."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias, TypedDict
 
 import typer
 from typer.core import TyperCommand, TyperOption
-
-from understudy.core.dataclass import dataclass
 
 PANEL: Final = "Every command"
 

@@ -1,5 +1,6 @@
 """`understudy personas`: instruction records that sessions take snapshots of."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -8,7 +9,6 @@ import typer
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import Key, PageOptions, PersonaId
-from understudy.core.dataclass import dataclass
 
 commands = Commands("Personas: instructions that sessions take a snapshot of.")
 PERSONAS_COLUMNS: Final[screen.Layout] = {

@@ -3,7 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
@@ -17,7 +17,6 @@ from understudy.cli.learning_records import fate, item_pairs, published_lines, r
 from understudy.cli.output import error_lines, note
 from understudy.cli.person import Left, Person, anybody, somebody
 from understudy.cli.screen import field_lines, visible, visible_line
-from understudy.core.dataclass import dataclass
 from understudy.i18n.catalogue import say
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeVar
 
@@ -16,7 +16,6 @@ from understudy.cli.options import shared
 from understudy.cli.output import ExitCode, error_lines, note, print_json
 from understudy.cli.person import Left, Person, anybody
 from understudy.cli.policy_documents import changed
-from understudy.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -13,7 +14,6 @@ from understudy.cli.inputs import why
 from understudy.cli.options import Key, shared
 from understudy.cli.output import ExitCode, end_with_problem, note, print_json, understudy
 from understudy.cli.skill_records import OfVersion, SkillRef
-from understudy.core.dataclass import dataclass
 from understudy.skills.bundles.limits import MANIFEST
 
 if TYPE_CHECKING:

@@ -4,12 +4,11 @@ import hashlib
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from understudy.client.errors import InvalidCall
-from understudy.core.dataclass import dataclass
 
 T_co = TypeVar("T_co", covariant=True)
 Json = Any

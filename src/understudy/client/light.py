@@ -4,13 +4,12 @@ most commands do."""
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import make_dataclass
+from dataclasses import dataclass, make_dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
 from understudy.client.shapes import SHAPES
-from understudy.core.dataclass import dataclass
 
 FIELD: Final = re.compile(
     r"(?P<name>\w+)(?:=(?P<key>\w+))?(?::(?P<kind>[^?]+))?(?:\?(?P<default>.*))?"

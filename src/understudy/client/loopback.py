@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPMessage
 from typing import Any, Self
 from urllib.parse import urlencode
@@ -16,7 +17,6 @@ from understudy.client.address import (
 )
 from understudy.client.calls import HttpCall
 from understudy.client.errors import UnreachableError, unreachable_because
-from understudy.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

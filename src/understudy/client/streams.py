@@ -3,12 +3,11 @@
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from understudy.client.errors import AnswerError, ClientError, UnavailableError, UnreachableError
 from understudy.client.poll_schedule import RECONNECT_DELAYS_S, TERMINAL_STATUSES
-from understudy.core.dataclass import dataclass
 from understudy.wire import events as wire
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -19,7 +19,6 @@ from understudy.client.errors import (
     problem_of,
     unreachable_because,
 )
-from understudy.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     import httpx2

@@ -1,9 +1,8 @@
 """Charts as shapes for SVG: columns of stacked parts, one for each day."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
-
-from understudy.core.dataclass import dataclass
 
 # The SVG coordinate space; a template scales it to its place.
 WIDTH: Final = 1000

@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.sessions.journal import is_silence
 
 # The minimum width of a bar, in thousandths of the whole.

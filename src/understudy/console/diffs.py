@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
-
-from understudy.core.dataclass import dataclass
 
 # Longer texts are compared up to this line, and the page says so.
 MAX_LINES: Final = 2_000

@@ -6,10 +6,10 @@ both may be edited before the next submission.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.console.forms import number_of
-from understudy.core.dataclass import dataclass
 
 NOTHING: Final = object()
 WRAPPERS: Final = ("anyOf", "oneOf", "allOf")

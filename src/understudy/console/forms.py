@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 
 # Keywords of a JSON schema that wrap another schema.

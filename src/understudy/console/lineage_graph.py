@@ -1,10 +1,9 @@
 """The lineage of a learning as a graph: from its source run to the prompts it was injected into."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
-
-from understudy.core.dataclass import dataclass
 
 # The size of a box, and the distance between columns and between rows.
 WIDTH: Final = 168

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.api.sse import (
@@ -14,7 +15,6 @@ from understudy.api.sse import (
     batches,
 )
 from understudy.core.bell import EVENTS, TABLE
-from understudy.core.dataclass import dataclass
 from understudy.sessions.journal import EventKind, JournalEvent
 
 if TYPE_CHECKING:

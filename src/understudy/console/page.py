@@ -1,10 +1,10 @@
 """A page of the console, and the generic list and record pages made from the API description."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from understudy.console.visits import Visit
-from understudy.core.dataclass import dataclass
 
 Load = Callable[[Visit], Awaitable[dict[str, Any] | str]]
 

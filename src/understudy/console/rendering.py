@@ -6,6 +6,7 @@ import mimetypes
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.resources import files
@@ -25,7 +26,6 @@ from understudy.console.markdown import rendered
 from understudy.console.site_map import GO_KEYS, NAVIGATION, PAGES
 from understudy.console.values import TONES, fields, shown
 from understudy.console.visits import Visit
-from understudy.core.dataclass import dataclass
 from understudy.i18n.catalogue import say
 from understudy.i18n.terms import operation, sentence, term
 

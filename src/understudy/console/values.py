@@ -1,10 +1,9 @@
 """Values of records as pages show them, by field name and type."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
-
-from understudy.core.dataclass import dataclass
 
 # The page path for each field that holds an id.
 PAGES: Final[Mapping[str, str]] = {

@@ -1,7 +1,7 @@
 """A visit: one request for a page, with the caller's access to the operations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -14,7 +14,6 @@ from understudy.api.operations import SAFE_METHODS
 from understudy.console.forms import FormField
 from understudy.console.live import LivePlace
 from understudy.console.surface import Surface
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
 from understudy.i18n.locales import DEFAULT, from_accept_language, spoken_in

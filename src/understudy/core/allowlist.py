@@ -1,6 +1,7 @@
 """The network allowlist: private hosts, addresses and networks that agents may reach."""
 
 import re
+from dataclasses import dataclass
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -10,8 +11,6 @@ from ipaddress import (
     ip_network,
 )
 from typing import Final
-
-from understudy.core.dataclass import dataclass
 
 _LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOST: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")

@@ -1,10 +1,10 @@
 """The audit: who did what, who was refused, and in which request."""
 
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from understudy.core.dataclass import dataclass
 from understudy.core.principal import Principal
 from understudy.core.records import OMIT
 

@@ -23,12 +23,11 @@ import errno
 import string
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Self
 
-from understudy.core.dataclass import dataclass
 from understudy.core.text import ELLIPSIS, quoted
 
 # The section of the table for codes that several domains share.

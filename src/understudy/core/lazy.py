@@ -1,12 +1,11 @@
-"""What is made when somebody asks for it: imports, and compiled regular expressions."""
+"""Imports that are made when somebody first uses them."""
 
-import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 # Two threads that import a package and a module of it at once would wait for each other.
 _IMPORTING: Final = threading.RLock()
@@ -53,27 +52,5 @@ class _DeferredModule(ModuleType):
             if isinstance(sys.modules.get(package), _DeferredModule):
                 del sys.modules[package]
             value = getattr(import_module(self.__name__), name)
-        setattr(self, name, value)
-        return value
-
-
-def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """A regular expression that is compiled when it is first used.
-
-    For tables of hundreds, of which a start needs none.
-    """
-    return cast("re.Pattern[str]", _LazyPattern(text, flags))
-
-
-class _LazyPattern:
-    """Has what a compiled expression has; each method is looked up once."""
-
-    def __init__(self, text: str, flags: int) -> None:
-        self.pattern = text
-        self._flags = flags
-
-    def __getattr__(self, name: str) -> Any:
-        # The module `re` keeps what it compiled last, so another method costs no more.
-        value = getattr(re.compile(self.pattern, self._flags), name)
         setattr(self, name, value)
         return value

@@ -1,9 +1,8 @@
 """Which lines of two texts differ, in bounded time."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
-
-from understudy.core.dataclass import dataclass
 
 # Unchanged lines shown around a hunk.
 CONTEXT: Final = 3

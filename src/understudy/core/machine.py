@@ -1,10 +1,10 @@
 """State machines as tables that code reads, docs print and tests walk."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import InvalidTransition
 
 S = TypeVar("S", bound=StrEnum)

@@ -4,9 +4,9 @@ import base64
 import binascii
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 
 DEFAULT_LIMIT: Final = 50

@@ -1,8 +1,8 @@
 """The principal: who is calling, and what their role permits."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 
 

@@ -1,9 +1,8 @@
 """Allow and deny lists, and how two of them narrow each other."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
-
-from understudy.core.dataclass import dataclass
 
 ALL: Final = "*"
 CAPABILITY_KINDS: Final = ("skill", "mcp_server", "mcp_tool")

@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Hashable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from understudy.core.dataclass import dataclass
 from understudy.core.sight import current_sight
 
 T = TypeVar("T")

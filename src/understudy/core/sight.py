@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from understudy.core.dataclass import dataclass
 from understudy.core.principal import Principal, Role
 
 # Whether users see each other's sessions and everything derived from them.

@@ -6,12 +6,12 @@ The check and the connection use this one parser, so both see the same host.
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 from urllib.parse import quote
 
 from understudy.core.allowlist import is_host_name
-from understudy.core.dataclass import dataclass
 
 MAX_URL_CHARS: Final = 4096
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}

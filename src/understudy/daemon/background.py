@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -13,7 +14,6 @@ from understudy.channels.bridge_worker import BridgeDuty
 from understudy.channels.worker import ChannelDuty, channel_topic
 from understudy.core.bell import COMMITS, EVENTS, Bell
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.daemon.services import Services
 from understudy.deliveries.webhook import WebhookSender
 from understudy.deliveries.worker import DeliveryDuty

@@ -1,10 +1,10 @@
 """The learning part of `/v1/status`, and its warnings."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid
 from understudy.daemon.health import warning
 from understudy.learnings.status import status_of

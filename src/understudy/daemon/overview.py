@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from understudy.core.clock import DAY_MS, Clock
-from understudy.core.dataclass import dataclass
 from understudy.providers.model_prices import price_of
 from understudy.settings import RouteConfig
 from understudy.storage.unit import Units

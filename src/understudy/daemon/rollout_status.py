@@ -1,10 +1,10 @@
 """The rollout part of `/v1/status`, and its warnings."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from understudy.core.clock import DAY_MS, Clock, shown_time
-from understudy.core.dataclass import dataclass
 from understudy.daemon.health import warning
 from understudy.rollout.model import Rollout
 from understudy.rollout.mounts import MountKeeper, MountTrouble, MountTroubleCode

@@ -2,10 +2,10 @@
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.daemon.health import warning
 from understudy.skills.access import is_live
 from understudy.skills.local.roots import LocalCatalogue

@@ -3,10 +3,10 @@
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy import __version__
-from understudy.core.dataclass import dataclass
 from understudy.core.sight import current_sight
 from understudy.daemon.health import warning
 from understudy.daemon.learning_status import learning_warnings

@@ -1,6 +1,7 @@
 """The tools of a daemon: its own with their services, and those of MCP servers."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from understudy.background_tasks.runner import BackgroundRunner
@@ -10,7 +11,6 @@ from understudy.channels.stimuli import CreateChannelStimulus, StimulusService
 from understudy.channels.tools import EmitOutput, ReadChannelThread, SetChannelReaction, TurnDesk
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.evolution.coach import is_taught
 from understudy.evolution.context_files import AgentContextFiles
 from understudy.learnings.remember import Remember, Suggestions

@@ -1,11 +1,11 @@
 """The records of a delivery in the outbox, its state machine and its back-off."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.machine import Machine
 from understudy.core.records import OMIT
 from understudy.runs.model import Delivery, DeliveryStatus

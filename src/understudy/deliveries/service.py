@@ -1,12 +1,11 @@
 """The delivery service: read and retry deliveries; and the secret that signs webhooks."""
 
 import secrets
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.core.records import extended

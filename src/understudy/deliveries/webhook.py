@@ -4,6 +4,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -12,7 +13,6 @@ from typing import Final
 
 import httpx2
 
-from understudy.core.dataclass import dataclass
 from understudy.deliveries.model import TargetAnswer
 from understudy.runs.submission import refused_because
 from understudy.tools.addresses import Address

@@ -9,6 +9,7 @@ import hmac
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
@@ -16,7 +17,6 @@ import structlog
 
 from understudy import __version__
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, coded_error
 from understudy.deliveries.model import (
     ClaimedDelivery,

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, partial
 from typing import Any, Final
 
 from understudy.agents.model import SOUL
-from understudy.core.dataclass import dataclass
 from understudy.core.text import Scrub, preview, printable
 from understudy.evolution.answers import (
     MAX_MESSAGE_CHARS,

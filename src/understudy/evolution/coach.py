@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
@@ -10,7 +10,6 @@ import structlog
 from understudy.agents.file_versions import files_in_force
 from understudy.agents.model import BOOTSTRAP, Agent, ContextFile
 from understudy.agents.switches import SoulLocks, Switches, resolve, soul_locks
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.evolution.acts import MANAGE, PUBLISH
 from understudy.evolution.nudges import (

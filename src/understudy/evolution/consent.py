@@ -5,12 +5,11 @@ a tool, a file, a mail or another user is no consent.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, Invalid
 from understudy.core.page import PageRequest
 from understudy.core.principal import Role

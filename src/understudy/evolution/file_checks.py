@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.agents.model import CONTEXT_FILES, SOUL
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.evolution.soul import (
     MAX_BYTES,

@@ -6,11 +6,11 @@ A hint is a session event, once per code. It is in no prompt.
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.agents.model import AgentType
 from understudy.agents.switches import resolve
-from understudy.core.dataclass import dataclass
 from understudy.evolution.answers import MAX_MESSAGE_CHARS, MessageIntent, intent_of
 from understudy.evolution.consent import own_words
 from understudy.evolution.visible_text import plain

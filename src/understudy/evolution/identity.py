@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.evolution.answers import listed, words_of
 from understudy.evolution.visible_text import as_seen, plain, word_line
 

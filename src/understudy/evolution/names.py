@@ -7,12 +7,12 @@ different systems would read it, and means a file if any of these readings does.
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
 from understudy.agents.model import CONTEXT_FILES
-from understudy.core.dataclass import dataclass
 from understudy.evolution.visible_text import plain
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.local.roots import Root

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping, Set
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from understudy.agents.switches import Switches
-from understudy.core.dataclass import dataclass
 from understudy.evolution.answers import words_to_answer
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import LOCALES, locale_of

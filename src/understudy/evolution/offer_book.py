@@ -1,10 +1,10 @@
 """Offers to users for their consent: opened, found and answered, by session."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.page import PageRequest
 from understudy.core.text import ELLIPSIS
 from understudy.evolution.acts import THIS_WORK, Act, Purpose, act_of

@@ -1,6 +1,6 @@
 """Proposals: changes to context files that a person approves or rejects."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -8,7 +8,6 @@ from understudy.agents.file_versions import NewVersion, keep_version, number_of,
 from understudy.agents.ownership import require_owned
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Rejected, coded_error
 from understudy.core.ids import new_id
 from understudy.core.machine import Machine

@@ -1,13 +1,13 @@
 """The evolution record of an agent: one entry for each change, newest first."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
 from understudy.agents.model import SOUL, require_agent
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.core.line_diff import Effort
 from understudy.core.page import Page, PageRequest

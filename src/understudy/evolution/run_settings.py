@@ -1,12 +1,11 @@
 """Settings fixed when a run starts: switches, locale, whether a user can answer, SOUL.md version."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agents.model import SOUL, ContextFile
 from understudy.agents.switches import Switches, switches_in
-from understudy.core.dataclass import dataclass
 from understudy.i18n.locales import DEFAULT, locale_of
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import TRIAL_SOURCE, Run, RunKind, RunReports

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain, islice
 from math import ceil
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.invisible_characters import hidden_in
 from understudy.evolution.identity import fields_of

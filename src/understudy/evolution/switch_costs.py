@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
 from understudy.agents.model import Agent
 from understudy.agents.switches import resolve, soul_locks
-from understudy.core.dataclass import dataclass
 from understudy.core.text import estimate_tokens
 from understudy.evolution.nudges import (
     SELF_EVOLUTION,

@@ -3,11 +3,11 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.skills.model import Skill, SkillOrigin, Visibility
 from understudy.skills.usage import SkillVersionUsage
 

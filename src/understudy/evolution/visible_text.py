@@ -6,17 +6,16 @@ from functools import lru_cache
 from typing import Final
 
 from understudy.core.invisible_characters import is_unseen
-from understudy.core.lazy import lazy_pattern
 from understudy.core.text import short_pieces
 from understudy.guard.deobfuscation import folded, in_latin
 from understudy.learnings.normal_form import HAN_AND_KANA
 
-_WORD: Final = lazy_pattern(r"\S+")
+_WORD: Final = re.compile(r"\S+")
 # Characters that end a clause; a run of them counts once.
 _ENDS: Final = frozenset(",.;:!\n\u2026\u3002\u3001")
 _APOSTROPHES: Final = frozenset("'\u2019\u02bc")
-_CLAUSES: Final = lazy_pattern(r" ?,[ ,]*")
-_APART: Final = lazy_pattern(f"[{HAN_AND_KANA}]")
+_CLAUSES: Final = re.compile(r" ?,[ ,]*")
+_APART: Final = re.compile(f"[{HAN_AND_KANA}]")
 
 
 def plain(text: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from understudy.core.lazy import lazy_pattern
 from understudy.core.text import short_pieces
 from understudy.patterns.word_lists import WordLists
 
@@ -16,11 +15,11 @@ from understudy.patterns.word_lists import WordLists
 _INVISIBLE: Final = (
     "\u00ad\u034f\u180e\u200b-\u200f\u2060-\u2064\ufeff\ufe00-\ufe0f\u3164\u115f\u1160"
 )
-_HIDDEN: Final = lazy_pattern(f"(?<=[!-~])[{_INVISIBLE}]+(?=[!-~])")
-_EDGE: Final = lazy_pattern(f"^[{_INVISIBLE}]+(?=[!-~])|(?<=[!-~])[{_INVISIBLE}]+$")
-_ODD_BLANKS: Final = lazy_pattern("[\x0b\x0c\x85\u2028\u2029]")
-_ENTITY: Final = lazy_pattern(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
-_WORD: Final = lazy_pattern(r"[^\W\d_]+")
+_HIDDEN: Final = re.compile(f"(?<=[!-~])[{_INVISIBLE}]+(?=[!-~])")
+_EDGE: Final = re.compile(f"^[{_INVISIBLE}]+(?=[!-~])|(?<=[!-~])[{_INVISIBLE}]+$")
+_ODD_BLANKS: Final = re.compile("[\x0b\x0c\x85\u2028\u2029]")
+_ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
+_WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 def folded(line: str) -> str:

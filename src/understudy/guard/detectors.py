@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from understudy.core.lazy import lazy_pattern
 from understudy.guard.rule import Detector
 from understudy.guard.source import ScannedText
 from understudy.guard.views import LineView
@@ -14,16 +13,16 @@ from understudy.patterns.linear import spans_of
 from understudy.patterns.matcher import compiled
 from understudy.patterns.word_lists import WordLists
 
-_BIDI: Final = lazy_pattern("[\u202a-\u202e\u2066-\u2069]")
-_NUL: Final = lazy_pattern("\0")
+_BIDI: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_NUL: Final = re.compile("\0")
 # Except after a black flag: the flags of England, Scotland and Wales are spelled with tags.
-_TAGS: Final = lazy_pattern("(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]")
-_ZERO_WIDTH: Final = lazy_pattern("[\u200b-\u200f\u2060-\u2064\u180e\ufeff\u034f]{5,}")
-_SELECTORS: Final = lazy_pattern(
+_TAGS: Final = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0000-\U000e007f]")
+_ZERO_WIDTH: Final = re.compile("[\u200b-\u200f\u2060-\u2064\u180e\ufeff\u034f]{5,}")
+_SELECTORS: Final = re.compile(
     "[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}|[\u3164\u115f\u1160\uffa0]{3,}"
 )
-_FAR_RIGHT: Final = lazy_pattern(r"[^\s|][ \t\u00a0\u3000]{200,}[^\s|\\]")
-_BREAK: Final = lazy_pattern(r"\r\n|\r|\n")
+_FAR_RIGHT: Final = re.compile(r"[^\s|][ \t\u00a0\u3000]{200,}[^\s|\\]")
+_BREAK: Final = re.compile(r"\r\n|\r|\n")
 # Magic bytes of compiled programs: Linux, Windows, macOS (four byte orders), Java, WebAssembly.
 _PROGRAMS: Final = (
     b"\x7fELF", b"MZ\x90", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xca\xfe\xba\xbe", b"\0asm",
@@ -44,23 +43,23 @@ _INSTALLERS: Final = r"\b(?:pip|uv|poetry|pdm|npm|pnpm|yarn|bun|npx)"
 _INSTALLS: Final = (
     (
         "python",
-        lazy_pattern(
+        re.compile(
             r"(?i)\b(?:pip[\d.]*|pipx|uv\s+(?:pip|tool|add)|uv|poetry|pdm)\s+(?:install|add|inject)\s+([^\n;&|`#]{1,400})"
         ),
     ),
     (
         "node",
-        lazy_pattern(r"(?i)\b(?:npm|pnpm|yarn|bun)\s+(?:install|i|add)\s+([^\n;&|`#]{1,400})"),
+        re.compile(r"(?i)\b(?:npm|pnpm|yarn|bun)\s+(?:install|i|add)\s+([^\n;&|`#]{1,400})"),
     ),
-    ("node", lazy_pattern(r"(?i)\bnpx\s+(?:-\S+\s+)?(\S{1,80})")),
+    ("node", re.compile(r"(?i)\bnpx\s+(?:-\S+\s+)?(\S{1,80})")),
 )
 # Shorter names are similar by chance.
 _MIN_LETTERS: Final = 5
-_NAME: Final = lazy_pattern(r"(?:^|(?<=[\s\"']))([A-Za-z][\w.-]{3,40}?)(?=[\s\"'=<>~!@\[,]|$)")
-_REQUIREMENT: Final = lazy_pattern(
+_NAME: Final = re.compile(r"(?:^|(?<=[\s\"']))([A-Za-z][\w.-]{3,40}?)(?=[\s\"'=<>~!@\[,]|$)")
+_REQUIREMENT: Final = re.compile(
     r"^\s{0,8}([A-Za-z][\w.-]{3,40})\s{0,4}(?:\[[\w,]{0,40}\])?\s{0,4}(?:[=<>~!].{0,80})?$"
 )
-_DEPENDENCY: Final = lazy_pattern(r"^\s{0,16}\"([A-Za-z][\w.-]{3,40})\"\s{0,4}:\s{0,4}\"[\^~]?\d")
+_DEPENDENCY: Final = re.compile(r"^\s{0,16}\"([A-Za-z][\w.-]{3,40})\"\s{0,4}:\s{0,4}\"[\^~]?\d")
 _LISTS: Final = (
     ("requirements.txt", "python", _REQUIREMENT),
     ("package.json", "node", _DEPENDENCY),

@@ -1,17 +1,17 @@
 """Data flow: follows a value through the variables and files that hold it, to a sink."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from understudy.core.dataclass import dataclass
-from understudy.core.lazy import lazy_pattern
 from understudy.patterns.word_lists import WordLists
 
 # Names that take a value: `x =`, `x, y :=`, `as x`, `for x in`, `> file`, `read x`.
-_TAKES: Final = lazy_pattern(
+_TAKES: Final = re.compile(
     r"\b(?:\w{1,20}\.)?(?:chmod\w{0,4}|set_permissions|OpenFile|[wW]riteFile\w{0,4}|binwrite|createWriteStream|urlretrieve)\(\s{0,4}&?['\"]?([~$/.A-Za-z_][\w./~$-]{0,100})"
     r"|\b(?:\w{1,20}\.)?chmod\(?\s{0,4}0?o?[0-7]{3,4},\s{0,4}['\"]?([~$/.A-Za-z_][\w./~$-]{0,100})"
     r"|\b([A-Za-z_]\w{0,60})\.chmod\("
@@ -26,23 +26,23 @@ _TAKES: Final = lazy_pattern(
     r"|\bopen\w{0,6}\(\s{0,4}['\"]([^'\"\n]{2,100})['\"]\s{0,4},\s{0,4}['\"][aw]"
     r"|\b(?:cp|mv|copy\w{0,4})\b[^;&|\n]{1,200}?[\s,]['\"]?([~$/.][\w./~$-]{2,100})['\"]?\)?\s{0,4}(?:$|[;&|])"
 )
-_TOKENS: Final = lazy_pattern(r"(?<![-\w])(?:[A-Za-z_]\w*|[~$/.][\w./~$-]{2,100})")
+_TOKENS: Final = re.compile(r"(?<![-\w])(?:[A-Za-z_]\w*|[~$/.][\w./~$-]{2,100})")
 # A brace after anything but these opens a block, which is not part of a statement.
-_BRACKETS: Final = lazy_pattern(
+_BRACKETS: Final = re.compile(
     r"([(\[]|(?<=[=(:,\[])\{|(?<=[=(:,\[] )\{|(?<=return )\{)|(\{)|[)\]}]"
 )
 # A longer bracketed part is a block rather than a statement.
 _MAX_STATEMENT: Final = 12
-_FUNCTION: Final = lazy_pattern(
+_FUNCTION: Final = re.compile(
     r"^(\s*)(?:export\s+)?(?:async\s+)?(?:def|function|func|fn|sub)\s+([A-Za-z_]\w{0,60})"
     r"|^(\s*)(?:const|let|var)\s+([A-Za-z_]\w{0,60})\s*=\s*(?:async\s*)?(?:\([^)]{0,80}\)|\w+)\s*=>"
     r"|^(\s*)([A-Za-z_]\w{0,60})\s*\(\)\s*\{"
 )
 # A name in a list of names: no value is passed to it there.
-_LISTED: Final = lazy_pattern(r"(?<=[\[,])\s{0,4}([A-Za-z_]\w*)(?=\s{0,4}[\],])")
+_LISTED: Final = re.compile(r"(?<=[\[,])\s{0,4}([A-Za-z_]\w*)(?=\s{0,4}[\],])")
 # The arguments of a started program are not its result.
-_STARTS: Final = lazy_pattern(r"\b(?:spawn|exec|execa|fork|Popen|subprocess\.)\w*\(")
-_RETURNS: Final = lazy_pattern(r"\b(?:return|yield|echo|print|cat)\b")
+_STARTS: Final = re.compile(r"\b(?:spawn|exec|execa|fork|Popen|subprocess\.)\w*\(")
+_RETURNS: Final = re.compile(r"\b(?:return|yield|echo|print|cat)\b")
 _WORDS: Final = WordLists("understudy.guard")
 # Values written here are not kept.
 _NO_FILES: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.guard.flow import Flow
 from understudy.guard.rule import FileKind, Finding, Join, Within
 from understudy.guard.rule_book import rule_book

@@ -1,10 +1,9 @@
 """Records of the guard: rules, signals, joins and findings."""
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum, auto
 
-from understudy.core.dataclass import dataclass
 from understudy.patterns.matcher import PatternSpec
 from understudy.patterns.rule_book import ProvenRule
 

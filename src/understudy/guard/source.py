@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.guard.rule import FileKind
 from understudy.guard.texts import kind_of, texts_of
 from understudy.guard.views import LineView, lines_of, physical, unwrapped, views_of

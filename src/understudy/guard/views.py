@@ -4,52 +4,51 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 from urllib.parse import unquote
 
-from understudy.core.dataclass import dataclass
-from understudy.core.lazy import lazy_pattern
 from understudy.guard.deobfuscation import folded, without_odd_blanks
 from understudy.guard.rule import FileKind
 from understudy.patterns.views import decode_base64
 
 _END: Final = re.compile(b"\n")
-_GOES_ON: Final = lazy_pattern(r"(?:(?<!\\)(?:\\\\)*\\|(?<=\s)[`^])[ \t]*$")
+_GOES_ON: Final = re.compile(r"(?:(?<!\\)(?:\\\\)*\\|(?<=\s)[`^])[ \t]*$")
 # A line without any of these neither continues another nor is continued.
-_MAY_GO_ON: Final = lazy_pattern(r"[|\\`^]")
+_MAY_GO_ON: Final = re.compile(r"[|\\`^]")
 # A line that begins with a pipe continues the previous one, except below a table row.
-_PIPED: Final = lazy_pattern(r"\s{0,40}\|(?!\|)")
-_ENDS_IN_PIPE: Final = lazy_pattern(r"[^|\s]\s{0,40}\|\s{0,40}$")
-_BLANK: Final = lazy_pattern(r"\$\{IFS[^}]{0,20}\}|\$IFS(?:\$\d)?|%20")
+_PIPED: Final = re.compile(r"\s{0,40}\|(?!\|)")
+_ENDS_IN_PIPE: Final = re.compile(r"[^|\s]\s{0,40}\|\s{0,40}$")
+_BLANK: Final = re.compile(r"\$\{IFS[^}]{0,20}\}|\$IFS(?:\$\d)?|%20")
 # String concatenation, `'o' + 's'`, and an empty string inside a word.
-_GLUE: Final = lazy_pattern(r"['\"`][ \t]{0,8}(?:\+|\.\.|\.|\|\||&)[ \t]{0,8}['\"`]")
-_EMPTY: Final = lazy_pattern(r"''|\"\"|\$@|\$\*|\$\{[@*]\}|\$\{\w{1,20}:\d{1,3}:0\}|\$\(\)|``")
-_QUOTES: Final = lazy_pattern(r"['\"]|\\(?=[\w\-./~$\s'\"])|(?<=\w)\^(?=\w)")
-_BASE64: Final = lazy_pattern(r"(?<![\w+/])[A-Za-z0-9+/_-]{16,}={0,2}")
-_HEX: Final = lazy_pattern(r"(?<!\w)(?:0x)?(?:[0-9a-fA-F]{2}){8,}(?!\w)")
-_ESCAPES: Final = lazy_pattern(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}){2,}")
-_ESCAPE: Final = lazy_pattern(r"\\x([0-9a-fA-F]{2})|\\u00([0-9a-fA-F]{2})|\\([0-3][0-7]{2})")
+_GLUE: Final = re.compile(r"['\"`][ \t]{0,8}(?:\+|\.\.|\.|\|\||&)[ \t]{0,8}['\"`]")
+_EMPTY: Final = re.compile(r"''|\"\"|\$@|\$\*|\$\{[@*]\}|\$\{\w{1,20}:\d{1,3}:0\}|\$\(\)|``")
+_QUOTES: Final = re.compile(r"['\"]|\\(?=[\w\-./~$\s'\"])|(?<=\w)\^(?=\w)")
+_BASE64: Final = re.compile(r"(?<![\w+/])[A-Za-z0-9+/_-]{16,}={0,2}")
+_HEX: Final = re.compile(r"(?<!\w)(?:0x)?(?:[0-9a-fA-F]{2}){8,}(?!\w)")
+_ESCAPES: Final = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}){2,}")
+_ESCAPE: Final = re.compile(r"\\x([0-9a-fA-F]{2})|\\u00([0-9a-fA-F]{2})|\\([0-3][0-7]{2})")
 # An escaped line break inside a string: a new command follows.
-_ESCAPED_BREAK: Final = lazy_pattern(r"\\[nr](?:\\t)?")
-_CODES: Final = lazy_pattern(
+_ESCAPED_BREAK: Final = re.compile(r"\\[nr](?:\\t)?")
+_CODES: Final = re.compile(
     r"(?:(?:0x[0-9a-fA-F]{2}|\d{2,3})[ \t]{0,4},[ \t]{0,4}){5,}(?:0x[0-9a-fA-F]{2}|\d{2,3})"
 )
-_CHR: Final = lazy_pattern(r"chr\([ \t]{0,4}(\d{1,3})[ \t]{0,4}\)(?:[ \t]{0,4}[+.][ \t]{0,4})?")
-_PERCENT: Final = lazy_pattern(r"(?:%[0-9a-fA-F]{2}){2,}")
+_CHR: Final = re.compile(r"chr\([ \t]{0,4}(\d{1,3})[ \t]{0,4}\)(?:[ \t]{0,4}[+.][ \t]{0,4})?")
+_PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2}){2,}")
 # The suffix that reverses the string before it.
-_BACKWARDS: Final = lazy_pattern(
+_BACKWARDS: Final = re.compile(
     r"(['\"])(?:\[::-1\]|\.split\(['\"]{2}\)\.reverse|\)?\.reverse|[ \t]{0,8}\|[ \t]{0,8}rev\b)"
 )
-_PRINTABLE: Final = lazy_pattern(r"[\t\n\r -~]+")
+_PRINTABLE: Final = re.compile(r"[\t\n\r -~]+")
 # Longer runs are images and archives.
 _MAX_RUN: Final = 20_000
 _MAX_BACKWARDS: Final = 400
 _MAX_QUOTED: Final = 3
 # A line with such a start begins a new paragraph: a list, a table, a heading, a field.
-_BEGINS: Final = lazy_pattern(r"\s*(?:[-*+]\s|\d{1,3}[.)]\s|[#|<]|[\w-]{1,40}:(?:\s|$))")
-_ENDS: Final = lazy_pattern(r"\s*(?:#|\||-{3}|$)")
-_FENCE: Final = lazy_pattern(r"\s{0,12}(?:[>*-]\s{0,3})?(`{3,}|~{3,})")
+_BEGINS: Final = re.compile(r"\s*(?:[-*+]\s|\d{1,3}[.)]\s|[#|<]|[\w-]{1,40}:(?:\s|$))")
+_ENDS: Final = re.compile(r"\s*(?:#|\||-{3}|$)")
+_FENCE: Final = re.compile(r"\s{0,12}(?:[>*-]\s{0,3})?(`{3,}|~{3,})")
 
 
 # Not slotted: `text` and `_starts` are cached properties.

@@ -1,8 +1,8 @@
 """Error texts in the caller's language."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import words_in
 from understudy.i18n.locales import DEFAULT, locale_of
 

@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.learnings.extraction import FoundStatement
 from understudy.learnings.keys import key_of

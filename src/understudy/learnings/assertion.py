@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.learnings.pastes import hands_over_paste
 from understudy.learnings.quotations import own_words, pasted, sentences
 from understudy.learnings.sentence_context import Passages, is_in_doubt

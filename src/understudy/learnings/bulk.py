@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pydantic import computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Conflict, DamagedRecord, Invalid, NotFound, Rejected, coded_error
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal

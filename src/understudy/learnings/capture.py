@@ -1,14 +1,13 @@
 """Capture: queues ended runs, proposes candidates from them, and settles their receipts."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import structlog
 
 from understudy.core.clock import DAY_MS, Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid, NotFound
 from understudy.core.invisible_characters import hidden_in, is_unseen
 from understudy.core.principal import DAEMON

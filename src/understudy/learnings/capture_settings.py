@@ -1,11 +1,11 @@
 """Capture settings of the learning policy: which candidates are proposed from runs."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import OMIT, adapter_of
 from understudy.runtime.policy import Line, Number, Says, Whole, check
 

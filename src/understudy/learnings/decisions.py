@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, UnderstudyError, coded_error
 from understudy.core.principal import DAEMON, Principal
 from understudy.learnings.events import (

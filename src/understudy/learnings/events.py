@@ -3,11 +3,10 @@
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import Principal
 from understudy.learnings.model import (

@@ -1,13 +1,12 @@
 """Statements found in a completed run: labels in the request, and what a model finds and describes."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
-from understudy.core.lazy import lazy_pattern
 from understudy.learnings.capture_settings import (
     MAX_CANDIDATES_PER_RUN,
     ModelChoice,
@@ -113,8 +112,8 @@ AUTOMATIC: Final = frozenset(
 )
 # A single word states nothing.
 LEAST_TERMS: Final = 2
-_COMMAND: Final = lazy_pattern(r"\s{0,16}/[a-z][\w-]{0,63}(?=\s|$)")
-_TERM: Final = lazy_pattern(rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+")
+_COMMAND: Final = re.compile(r"\s{0,16}/[a-z][\w-]{0,63}(?=\s|$)")
+_TERM: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,9 @@
 """The secret guard: checks texts and ids of callers for secrets before they are stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.learnings.model import OPEN, Candidate, EvidenceRef, Kind, LearningSource
 from understudy.learnings.proposal import NewCandidate

@@ -7,10 +7,10 @@ one negation alone. Whatever else says the same or the contrary is found among t
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.learnings.model import Relation
 from understudy.learnings.normal_form import exact_words, plain, unmasked
 

@@ -4,11 +4,10 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final
 
-from understudy.core.dataclass import dataclass
-from understudy.core.lazy import lazy_pattern
 from understudy.learnings.model import MAX_CONTENT_CHARS, Kind
 from understudy.learnings.non_statements import STOP, TRIMMED, is_junk, is_order
 from understudy.learnings.pastes import is_introduced
@@ -45,52 +44,52 @@ MAX_CLAUSES: Final = 64
 _BULLET: Final = r"[ \t]{0,16}(?:[-+*•·]|\d{1,3}[.)\u3001]|\[[ xX]?\])[ \t]{1,16}"
 # Letters of words that end in a label, such as `artifact:`; Chinese has no gaps between words.
 _LETTERS: Final = "0-9A-Za-z_\u00aa-\u02af\u0300-\u036f\u1e00-\u1eff"
-_LABEL: Final = lazy_pattern(
+_LABEL: Final = re.compile(
     rf"(?<![{_LETTERS}*])(?<![{_LETTERS}][-'])(?<!--)(?<![/\\.,=@#$&|<>\"`:])"
     rf"[*_]{{0,3}}(?P<label>{'|'.join(map(re.escape, LABELS))})"
     rf"(?:[ \t]?#?\d{{1,2}})?[*_]{{0,3}}[ \t]?[{COLONS}](?![:=/\\)])[*_]{{0,3}}",
     re.IGNORECASE,
 )
-_BULLETED: Final = lazy_pattern(_BULLET)
-_CLAUSE: Final = lazy_pattern(
+_BULLETED: Final = re.compile(_BULLET)
+_CLAUSE: Final = re.compile(
     r"[,;:\uff0c\uff1b\uff1a\u3002]\s*|\s[-\u2013\u2014]{1,2}\s|\u2014{1,2}|\s(?=(?:and|so|but|then|rồi|vậy)\s)|(?<=[\u3400-\u9fff])\s(?=[\u3400-\u9fff])"
 )
 # A colon, the end of a sentence that presents what follows on a new line, or the end of a line.
-_CLAUSE_END: Final = lazy_pattern(
+_CLAUSE_END: Final = re.compile(
     rf"[{COLONS}](?=\s|$|[\u3400-\u9fff])|\uff1a|[.!?;](?=[^\S\n])|[\u3002\uff01\uff1f\uff1b](?!\n)|\n"
 )
 # They stand before a label in programs and chats.
 _CODE_ENDS: Final = '<>=/\\|~^&$#@%["`'
 _BRACKETS: Final = ("(", "\uff08")
-_TURN_ORDER: Final = lazy_pattern(
+_TURN_ORDER: Final = re.compile(
     rf"(?:^|\s)(?:{'|'.join(TURN_ORDERS)})\b.*", re.IGNORECASE | re.DOTALL
 )
 # A line of a log, a listing or a program.
-_MACHINE: Final = lazy_pattern(
+_MACHINE: Final = re.compile(
     r"[ \t]*(?://|/\*|<!--|--[ \t]|\||[+-]{3}|@@|[\w./-]{1,80}:\d{1,6}:|\[[^\]\n]{3,40}\]|[^\n]{0,24}\d{1,2}:\d{2}(?::\d{2}|[)\]])"
     r"|[^\n]{0,40}\b(?:DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|TRACE|FATAL)\b)|[^\n]*[{|]\s*$"
 )
-_KEY_LINE: Final = lazy_pattern(
+_KEY_LINE: Final = re.compile(
     r"[ \t]*(?:-[ \t])?[\"']?(?P<key>[^\W\d][\w.-]{0,30}(?:[ /][\w.-]{1,30}){0,2})[\"']?[ \t]*"
     r"(?:[:\uff1a](?!//)|=)[ \t]*(?P<value>[^\n]{0,200})$"
 )
-_CONJUNCTION: Final = lazy_pattern(r"^(?:so|and|but|then)\s", re.IGNORECASE)
-_DASH: Final = lazy_pattern(r"\s[-\u2013\u2014]{1,2}\s")
-_DANGLING: Final = lazy_pattern(r"[\s,\uff0c](?:and|so|but|then|or|và|rồi|nên|thì)$", re.IGNORECASE)
+_CONJUNCTION: Final = re.compile(r"^(?:so|and|but|then)\s", re.IGNORECASE)
+_DASH: Final = re.compile(r"\s[-\u2013\u2014]{1,2}\s")
+_DANGLING: Final = re.compile(r"[\s,\uff0c](?:and|so|but|then|or|và|rồi|nên|thì)$", re.IGNORECASE)
 # A line of a program below its comment.
-_PROGRAM: Final = lazy_pattern(
+_PROGRAM: Final = re.compile(
     r"[ \t]*[\w.]+(?:\(|[ \t]?[-+]?=)|[^\n]*[;{}]\s*$|(?:import|from|def|class) \w"
 )
-_PLACEHOLDER: Final = lazy_pattern(
+_PLACEHOLDER: Final = re.compile(
     r"(?:<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|_{2,})[^\n]*|[<\[{(\uff08【][^\n]*[>\]})\uff09】]|[_.\u2026\s-]*"
 )
-_ASKS: Final = lazy_pattern(
+_ASKS: Final = re.compile(
     r"whether\b|(?:what|why|who|how|where|which \w+)(?:'s|’s)? (?:is|are|was|do|does|did|can|could|should|would|will)\b"
     r"|(?:do|does|did|is|are|can|could|should|would|will|shall) (?:i|you|we|they|he|she|it|the|there|this|that|our|my|your)\b"
     r"|[^\n]*(?:[吗嗎呢]|\b(?:phải|đúng|được|có) không|\bhả|\bnhỉ|\bthế nào|\bbao nhiêu|\bor not)$",
     re.IGNORECASE,
 )
-_DOUBTS: Final = lazy_pattern(
+_DOUBTS: Final = re.compile(
     r"(?:is|isn't|are) (?:this|that|it|these) (?:\w+ )?(?:true|right|correct|wrong|ok|accurate|grammatical)\b|true or false"
     r"|(?:đúng|phải|chính xác) không|có đúng|对吗|對嗎|对不对|是真的吗|正确吗|是否正确",
     re.IGNORECASE,
@@ -277,7 +276,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _paragraph_end(text: str, at: int) -> int:
-    found = lazy_pattern(r"\n[^\S\n]*\n").search(text, at)
+    found = re.compile(r"\n[^\S\n]*\n").search(text, at)
     return found.start() if found else len(text)
 
 

@@ -1,9 +1,9 @@
 """Lineage of a learning: its source, its replacements, and the runs that had it injected."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import Page, PageRequest
 from understudy.core.records import Omitted, reduced

@@ -1,12 +1,12 @@
 """Records of the learning plane: candidates, learnings, their states, reviews and filters."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Annotated, Final, NamedTuple
 
 from pydantic import computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.invisible_characters import is_unseen
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT_EMPTY, Omitted, reduced

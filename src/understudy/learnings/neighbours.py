@@ -6,13 +6,12 @@ again only when the statement has a neighbour that it was not compared with.
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.learnings.capture_settings import ConflictSettings, ModelChoice
 from understudy.learnings.conflicts import related_scopes

@@ -4,7 +4,6 @@ import re
 from functools import cache
 from typing import Final
 
-from understudy.core.lazy import lazy_pattern
 from understudy.learnings.phrases import (
     HAN,
     MAX_LEAD_CHARS,
@@ -17,11 +16,11 @@ from understudy.learnings.phrases import (
 
 # The last four are the Chinese full stop, semicolon, comma and enumeration comma.
 TRIMMED: Final = " \t\r\n.:;,!\u2026\u3002\uff1b\uff0c\u3001\uff01\uff1a"
-STOP: Final = lazy_pattern(
+STOP: Final = re.compile(
     r"[.!?;\u2026]+(?=[\s)\]*_]|$)|[\u3002\uff01\uff1f\uff1b]|[.!?](?=[\u3400-\u9fff])"
 )
 # A rule of a house is no order for now, even if it is written as one.
-_RULE: Final = lazy_pattern(
+_RULE: Final = re.compile(
     r"\b(?:always|never|before|after|when(?:ever)?|if|every|each|unless|until|only|by default|luôn|mỗi|khi|trước|sau|nếu)\b"
     r"|\b(?:is|are|was|were|has|have|must|là)\b|[每先后後]|之前|总是|如果|必须|需要",
     re.IGNORECASE,
@@ -67,4 +66,4 @@ def is_junk(said: str) -> bool:
 @cache
 def _says_nothing_unspaced() -> re.Pattern[str]:
     parts = sorted(WORDS("junk.unspaced_parts"), key=len, reverse=True)
-    return lazy_pattern(f"(?:{'|'.join(parts)}){{1,8}}+")
+    return re.compile(f"(?:{'|'.join(parts)}){{1,8}}+")

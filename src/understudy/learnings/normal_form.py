@@ -1,23 +1,22 @@
 """The normal form of statements: one spelling, one set of words, look-alike letters unmasked."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
-from understudy.core.lazy import lazy_pattern
-
 # Han and kana for character classes: scripts without blanks between words.
 HAN_AND_KANA: Final = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
-_BETWEEN_HAN_AND_KANA: Final = lazy_pattern(rf"(?<=[{HAN_AND_KANA}]) (?=[{HAN_AND_KANA}])")
+_BETWEEN_HAN_AND_KANA: Final = re.compile(rf"(?<=[{HAN_AND_KANA}]) (?=[{HAN_AND_KANA}])")
 _ENDS: Final = " .;,:!?\u2026\u3002\u3001"
 # Negations in one form: the negation follows the verb, so that it is part of the value.
 _DENIALS: Final = (
-    (lazy_pattern(r"\b(is|are)n['\u2019]t\b"), r"\1 not"),
-    (lazy_pattern(r"\bn['\u2019]est\b"), "est"),
-    (lazy_pattern(r"\bne sont\b"), "sont"),
-    (lazy_pattern(r"\b(?:không|chẳng)(?: phải)? là\b"), "là không"),
-    (lazy_pattern(r"(?<!是)不是"), "是不"),
+    (re.compile(r"\b(is|are)n['\u2019]t\b"), r"\1 not"),
+    (re.compile(r"\bn['\u2019]est\b"), "est"),
+    (re.compile(r"\bne sont\b"), "sont"),
+    (re.compile(r"\b(?:không|chẳng)(?: phải)? là\b"), "là không"),
+    (re.compile(r"(?<!是)不是"), "是不"),
 )
 _COMPARISONS: Final = ((">=", "≥"), ("<=", "≤"), ("!=", "≠"))
 # Signs that change the meaning of a word or a number: C++, -5, < 5, 50 %, $5.
@@ -25,8 +24,8 @@ _MONEY: Final = "$€£¥₫"
 _UNITS: Final = "%°" + _MONEY
 _COMPARING: Final = "<>≤≥≠"
 _SIGNS: Final = frozenset("+#-" + _UNITS + _COMPARING)
-_APART: Final = lazy_pattern(rf"(?<=[{_MONEY}]) (?=\d)|(?<=\d) (?=[{_UNITS}])")
-_WORD: Final = lazy_pattern(
+_APART: Final = re.compile(rf"(?<=[{_MONEY}]) (?=\d)|(?<=\d) (?=[{_UNITS}])")
+_WORD: Final = re.compile(
     rf"[{HAN_AND_KANA}]+"
     rf"|(?:(?<!\S)-(?=[\d{_MONEY}]))?(?:[{_MONEY}](?=\d))?[^\s+#{_UNITS}{_COMPARING}{HAN_AND_KANA}-]+"
     rf"(?:[+#]{{1,2}}(?!\S)|(?<=\d)[{_UNITS}])?"
@@ -40,7 +39,7 @@ _TO_HIDDEN: Final = str.maketrans(_JOINTS, _HIDDEN)
 _FROM_HIDDEN: Final = str.maketrans(_HIDDEN, _JOINTS)
 _PART: Final = rf"[^\W{HAN_AND_KANA}]"
 _NAME: Final = rf"{_PART}+(?:-{_PART}+)*+"
-_JOINED: Final = lazy_pattern(
+_JOINED: Final = re.compile(
     rf"(?:(?<!\S)/)?(?<!{_PART})(?<!{_PART}-){_NAME}(?:[./:@]{{1,3}}{_NAME})++|(?<!\S)/{_NAME}|\d+(?:-\d+)++"
 )
 # Small Cyrillic and Greek letters, each followed by the Latin letter that it looks like.

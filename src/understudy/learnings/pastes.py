@@ -7,7 +7,6 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
-from understudy.core.lazy import lazy_pattern
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.learnings.quotations import Span, pasted, quoted, sentences
 from understudy.patterns.word_lists import WordLists
@@ -20,31 +19,31 @@ FEW_ORDERED: Final = 3
 # Nobody reads further back for what introduces a text.
 MAX_SENTENCES: Final = 200
 
-ENDED: Final = lazy_pattern(r"[.!?;,\u3002\uff01\uff1f\uff1b]\s*$")
+ENDED: Final = re.compile(r"[.!?;,\u3002\uff01\uff1f\uff1b]\s*$")
 # A greeting without a name: a mail greets somebody.
-GREETING: Final = lazy_pattern(
+GREETING: Final = re.compile(
     r"\s*(?:hi|hello|hey|thanks|thank you|ok|okay|please|chào|xin chào|chào bạn|cảm ơn|你好|您好|谢谢)(?: there)?\W*$",
     re.IGNORECASE,
 )
 # The number of a list item.
-NUMBER: Final = lazy_pattern(r"\s*\d{1,3}[.)]\s*$")
+NUMBER: Final = re.compile(r"\s*\d{1,3}[.)]\s*$")
 # A file, a path or an address, which tools open.
-OPENED: Final = lazy_pattern(r"\w\.\w{1,5}\b|/\w")
-_FILE: Final = lazy_pattern(r"[\w./-]+\.\w{1,5}\b")
-WORD: Final = lazy_pattern(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+")
+OPENED: Final = re.compile(r"\w\.\w{1,5}\b|/\w")
+_FILE: Final = re.compile(r"[\w./-]+\.\w{1,5}\b")
+WORD: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+")
 # The writer's own words of before, which are no report.
-_REMINDED: Final = lazy_pattern(
+_REMINDED: Final = re.compile(
     r"\bi(?:['\u2019]ve| have)? (?:just |already )?(?:said|told|wrote|sent|posted)\b|(?:^|[.,;!?]\s)tôi (?:đã )?(?:nói|gửi|viết)\b"
     r"|我[刚剛]?[说說发写]|[顺順]便[说說]|[说說]明|[说說]一下|\btheo (?:tôi|mình|dõi|thứ|cách)\b|\btiếp theo\b",
     re.IGNORECASE,
 )  # fmt: skip
 # The words before a colon and more words.
-_HEADING: Final = lazy_pattern(r"[^:\uff1a\n]{1,200}(?:[:\uff1a](?=[ \t]*\S)|\uff1a(?=.))")
-_FOLLOWS: Final = lazy_pattern(r"\bfollows\b", re.IGNORECASE)
+_HEADING: Final = re.compile(r"[^:\uff1a\n]{1,200}(?:[:\uff1a](?=[ \t]*\S)|\uff1a(?=.))")
+_FOLLOWS: Final = re.compile(r"\bfollows\b", re.IGNORECASE)
 # What an order says of the form that it wants.
 _MANNER: Final = re.compile(r"(?:in|into|to|as|for|with)\b")
 # The topic of what follows on the line: `For the report: …`.
-_TOPIC: Final = lazy_pattern(
+_TOPIC: Final = re.compile(
     r"\W*(?:for|about|in|on|when|về|cho|khi|关于|对于)\b|\W*(?:关于|对于|写)", re.IGNORECASE
 )
 
@@ -53,7 +52,7 @@ def phrases(listed: Sequence[str]) -> re.Pattern[str]:
     """A pattern of listed phrases; those of Chinese are found anywhere."""
     latin = "|".join(re.escape(it) for it in listed if it < "\u2e80")
     chinese = "|".join(re.escape(it) for it in listed if it >= "\u2e80")
-    return lazy_pattern(rf"(?<!\w)(?:{latin})(?!\w)|{chinese}", re.IGNORECASE)
+    return re.compile(rf"(?<!\w)(?:{latin})(?!\w)|{chinese}", re.IGNORECASE)
 
 
 def holds_paste(message: str) -> bool:
@@ -129,12 +128,12 @@ def _works_on_text_beside(said: str) -> bool:
 
 @cache
 def _objectless() -> re.Pattern[str]:
-    return lazy_pattern(rf"\W*(?:{_listed('orders').pattern})\s+{_MANNER.pattern}", re.IGNORECASE)
+    return re.compile(rf"\W*(?:{_listed('orders').pattern})\s+{_MANNER.pattern}", re.IGNORECASE)
 
 
 @cache
 def _pointing() -> re.Pattern[str]:
-    return lazy_pattern(rf"(?:{_listed('pointers').pattern})\s*[?\uff1f]\s*$", re.IGNORECASE)
+    return re.compile(rf"(?:{_listed('pointers').pattern})\s*[?\uff1f]\s*$", re.IGNORECASE)
 
 
 def _with_breaks(text: str) -> Iterator[Span]:

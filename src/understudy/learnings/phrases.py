@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from understudy.core.lazy import lazy_pattern
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.patterns.word_lists import WordLists
 
@@ -13,8 +12,8 @@ WORDS: Final = WordLists("understudy.learnings", "labels.toml")
 LANGUAGES: Final = ("en", "vi", "zh")
 # How much of a text is read for its first words, before a label for its clause.
 MAX_LEAD_CHARS: Final = 240
-HAN: Final = lazy_pattern(f"[{HAN_AND_KANA}]")
-_HAN_OR_WORD: Final = lazy_pattern(
+HAN: Final = re.compile(f"[{HAN_AND_KANA}]")
+_HAN_OR_WORD: Final = re.compile(
     rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+(?:['’/.-][^\W{HAN_AND_KANA}]+)*+"
 )
 
@@ -37,7 +36,7 @@ def begins(name: str, text: str) -> bool:
 @cache
 def phrases(name: str) -> re.Pattern[str]:
     """A list of phrases as a pattern; those in Chinese are found anywhere, others as whole words."""
-    return lazy_pattern(any_of(WORDS(name)))
+    return re.compile(any_of(WORDS(name)))
 
 
 def any_of(words: Iterable[str]) -> str:

@@ -6,10 +6,10 @@ compared with the whole clause around it, so that no `not` and no number beside 
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.learnings.assertion import is_said_by_user, stands_undoubted, vouched_for
 from understudy.learnings.handed_over import announces
 from understudy.learnings.normal_form import HAN_AND_KANA

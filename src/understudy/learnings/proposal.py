@@ -1,11 +1,10 @@
 """Proposals: candidates are checked, trimmed and keyed, then stored and queued for review."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
-from understudy.core.dataclass import dataclass
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.core.records import reduced

@@ -1,11 +1,10 @@
 """Publication of a candidate as a learning: changes, checks in order, no writes on a refusal."""
 
 from collections.abc import Callable
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.records import Omitted, reduced

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from understudy.core.lazy import lazy_pattern
 from understudy.core.text import preview
 from understudy.learnings.non_statements import starts_order
 from understudy.learnings.normal_form import HAN_AND_KANA
@@ -21,30 +20,30 @@ _TAGS: Final = (
     "|iframe|svg|textarea|label|mark|sup|sub|del|ins|details|summary|figure|figcaption|xml|item|entry|quote|document"
 )  # fmt: skip
 # Known HTML tags, and others that close or have attributes; `List<String>` is no tag.
-TAG: Final = lazy_pattern(
+TAG: Final = re.compile(
     rf"<(?:/\s?[a-z][\w:-]{{0,40}}|(?:{_TAGS})(?:\s[^<>]{{0,400}})?/?|[a-z][\w:-]{{0,40}}\s[^<>=]{{1,80}}=[^<>]{{0,400}}"
     r"|!--|!doctype[^<>]{0,80})\s?>?",
     re.IGNORECASE,
 )  # fmt: skip
 # A code fence that is not closed on its own line.
-_FENCE: Final = lazy_pattern(
+_FENCE: Final = re.compile(
     r"^[ \t>]{0,16}(?P<fence>`{3,}+|~{3,}+)(?![^\n]*(?P=fence))[^\n]*"
     r"(?:\n(?![ \t>]{0,16}(?P=fence))[^\n]*)*+(?:\n[^\n]*)?",
     re.MULTILINE,
 )
-_QUOTED_LINES: Final = lazy_pattern(r"^[ \t]{0,16}>[^\n]*(?:\n[ \t]{0,16}>[^\n]*)*+", re.MULTILINE)
+_QUOTED_LINES: Final = re.compile(r"^[ \t]{0,16}>[^\n]*(?:\n[ \t]{0,16}>[^\n]*)*+", re.MULTILINE)
 _HEADER: Final = (
     r"(?:from|sent|to|cc|date|subject|reply-to|de|envoyé|à|objet|từ|gửi|đến|tiêu đề|ngày|chủ đề"
     r"|发件人|收件人|發件人|收件人|主题|主題|日期|抄送|发送时间)[ \t]{0,4}[:\uff1a][^\n]{0,400}"
 )
 # The beginning of a line that a program logged: a date and time, a time with seconds, a level.
-_LOGGED: Final = lazy_pattern(
+_LOGGED: Final = re.compile(
     r"^[ \t]{0,8}[\[(]?(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d"
     r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL)\b)[^\n]*",
     re.MULTILINE,
 )
 # The start of a forwarded or quoted mail, which extends to the end of the text.
-_MAIL: Final = lazy_pattern(
+_MAIL: Final = re.compile(
     r"^[ \t>]{0,16}(?:"
     r"-{2,}[ \t]?(?:original|forwarded)[^\n]{0,80}|begin forwarded message[^\n]{0,20}"
     r"|-{2,}[ \t]?(?:message d'origine|message transféré|thư được chuyển tiếp|原始邮件|转发的邮件|转发邮件)[^\n]{0,80}"
@@ -57,10 +56,10 @@ _OWN_PARAGRAPH: Final = r"(?:[^{close}\n]|\n(?!\s*\n))*+(?:[{close}]|(?=\n)|\Z)"
 # Opening and closing quotation marks; an unclosed quotation ends with its paragraph.
 _MARKS: Final = (("“„", "”“"), ("«", "»"), ("\u2039", "\u203a"), ("「", "」"), ("『", "』"))
 _INLINE: Final = (
-    lazy_pattern(r"(?<!\d)\"" + _OWN_PARAGRAPH.format(close='"')),
-    *(lazy_pattern(f"[{opens}]" + _OWN_PARAGRAPH.format(close=closes)) for opens, closes in _MARKS),
-    lazy_pattern(r"(?<!\w)['\u2018](?=\w)[^\n]{1,400}?['\u2019](?!\w)"),
-    lazy_pattern(r"`[^`\n]*+`?"),
+    re.compile(r"(?<!\d)\"" + _OWN_PARAGRAPH.format(close='"')),
+    *(re.compile(f"[{opens}]" + _OWN_PARAGRAPH.format(close=closes)) for opens, closes in _MARKS),
+    re.compile(r"(?<!\w)['\u2018](?=\w)[^\n]{1,400}?['\u2019](?!\w)"),
+    re.compile(r"`[^`\n]*+`?"),
 )
 # A quotation of so few words without a colon is a name or a term.
 NAME_WORDS: Final = 2
@@ -68,18 +67,18 @@ NAME_SIGNS: Final = 6
 # Around the parts of a request that others wrote.
 OTHERS: Final = "\u27e6\u27e7"
 _NO_MARKS: Final = {ord(mark): " " for mark in OTHERS}
-_HAN_OR_KANA: Final = lazy_pattern(f"[{HAN_AND_KANA}]")
+_HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
 # With the Chinese full stop, exclamation mark, question mark and semicolon.
-SENTENCE_END: Final = lazy_pattern(r"[.!?;](?=\s|$)|[\n\u3002\uff01\uff1f\uff1b]")
-_WORD: Final = lazy_pattern(r"\w+")
+SENTENCE_END: Final = re.compile(r"[.!?;](?=\s|$)|[\n\u3002\uff01\uff1f\uff1b]")
+_WORD: Final = re.compile(r"\w+")
 # The share of the words of a statement that a sentence adds to those quoted before it.
 MIN_SHARE: Final = 0.25
 MAX_QUOTES: Final = 3
 QUOTE_CHARS: Final = 400
-_INITIAL: Final = lazy_pattern(r"[A-Z]\.")
-_ACRONYM: Final = lazy_pattern(r"(?:[A-Z]\.)+[A-Z]")
+_INITIAL: Final = re.compile(r"[A-Z]\.")
+_ACRONYM: Final = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 # The last word before a dot, without what stands before it in a text without blanks.
-_LAST_WORD: Final = lazy_pattern(rf"[^\s{HAN_AND_KANA}\uff0c\u3001\uff08]+$")
+_LAST_WORD: Final = re.compile(rf"[^\s{HAN_AND_KANA}\uff0c\u3001\uff08]+$")
 
 
 def pasted(text: str) -> tuple[Span, ...]:

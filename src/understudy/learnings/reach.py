@@ -1,10 +1,9 @@
 """Reach: the sessions in which a learning of a scope is injected, and whether they are in use."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.core.records import Omitted
 from understudy.core.sight import current_sight

@@ -8,12 +8,10 @@ is no word about it counts as the secret.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
-from understudy.core.dataclass import dataclass
-from understudy.core.lazy import lazy_pattern
 from understudy.patterns.word_lists import WordLists
 from understudy.redaction.opaque import (
     WORDS,
@@ -39,39 +37,39 @@ MIN_MADE_DIGITS: Final = 3
 # Signs and words that assign; not comparisons, addresses or namespaces.
 _SIGN: Final = r"(?<![:=!<>~])(?::(?![:=/])|:?=(?![=>~])|=>|->|→|⇒)"
 _SAID: Final = r"(?<=[\w\"'`])(?i:\s(?:(?:(?:is|was|been)\s)?(?:changed|set|reset|updated)\sto|is|was|equals|est|ist|es|là)\s)|是|为|為"
-_TIE: Final = lazy_pattern(rf"(?P<sign>{_SIGN})|{_SAID}")
+_TIE: Final = re.compile(rf"(?P<sign>{_SIGN})|{_SAID}")
 # `password for the staging database: …`, `mật khẩu cơ sở dữ liệu: …`
-_OF_WHAT: Final = lazy_pattern(
+_OF_WHAT: Final = re.compile(
     r"(?i)\s(?:for|of|to|on|in|at|du|de|des|pour|của|cho)\s[\w .'’-]{1,48}\Z"
 )
-_LOOSE_END: Final = lazy_pattern(r"(?i)[\s\"'`*_\])]*(?:\b(?:is|was|est|là)\s*)?\Z")
+_LOOSE_END: Final = re.compile(r"(?i)[\s\"'`*_\])]*(?:\b(?:is|was|est|là)\s*)?\Z")
 # Short names of passwords, and their leetspeak spellings.
-_PASSWORD_SHORT: Final = lazy_pattern(
+_PASSWORD_SHORT: Final = re.compile(
     r"(?i)(?<![a-z0-9])(?:pw|psw|pswd|pword|passw|passwrd|mdp|p[a4@][s5$]{2}(?:w[o0]r[dt]|phr[a4@]se|c[o0]de)"
     r"|(?:root|admin|user|db|database|wi-?fi|login|ssh|vpn|sudo|guest|mail|ftp|router|my|our|your)(?:['\u2019]?s)?[ _-]pass)\Z"
 )
-_VALUE: Final = lazy_pattern(
+_VALUE: Final = re.compile(
     r"[\s*]{0,8}(?P<quote>[\"'`«「“\u2018]?)\**(?P<value>[!#-&+-Z^_a-z|~]{1,200})"
 )
 # The end of the statement after a value.
-_STATEMENT_END: Final = lazy_pattern(
+_STATEMENT_END: Final = re.compile(
     r"[\s\"'`*)\]}»」”\u2019]{0,8}(?:[.,;!?。]|$|\n|\Z)", re.MULTILINE
 )
 # The end of a value, where more text may follow.
-_VALUE_END: Final = lazy_pattern(r"[\"'`*)\]}»」”\u2019]{0,8}\s")
-_PHRASE: Final = lazy_pattern(
+_VALUE_END: Final = re.compile(r"[\"'`*)\]}»」”\u2019]{0,8}\s")
+_PHRASE: Final = re.compile(
     r"[\s\"'`“]{0,4}(?P<phrase>[a-z]{2,16}(?:[ -][a-z]{2,16}){1,24})[\"'`”]?[.;,]?\s*(?:\n|\Z)"
 )
-_JOINED: Final = lazy_pattern(r"(?:[a-z][A-Z]\w*|\w[_-]\w+)\Z")
-_BY_A_VENDOR: Final = lazy_pattern(rf"{VENDOR_PREFIX}[-_]\w")
+_JOINED: Final = re.compile(r"(?:[a-z][A-Z]\w*|\w[_-]\w+)\Z")
+_BY_A_VENDOR: Final = re.compile(rf"{VENDOR_PREFIX}[-_]\w")
 # Endings of adjectives, participles and nouns that describe a secret.
-_ABOUT_ENDINGS: Final = lazy_pattern(
+_ABOUT_ENDINGS: Final = re.compile(
     r"[a-z-]{2,12}(?:ed|ing|able|ible|ory|ary|ive|less|ful|ly|al|ent|ant|ous|ic|ion|ment|ness|ity|oire|aire|ique)"
 )
 # Longer strings are no words.
 _LONGEST_WORD: Final = 14
 # Algorithms and formats with digits in their names.
-_KNOWN_NAME: Final = lazy_pattern(
+_KNOWN_NAME: Final = re.compile(
     r"(?i)(?:oauth|argon|ed|sha|md|aes|rsa|hs|rs|es|ps|ec|utf|base|pbkdf|x|tls|ssl|v|http|s|k|p|web|auth|rfc)[-_/]?\d+\w{0,3}"
     r"|\d?[a-z]+\d{0,2}password"
 )
@@ -120,12 +118,12 @@ def _abroad() -> re.Pattern[str]:
     cues = WORDS("cues_abroad")
     spaced = "|".join(word for word in cues if word[0] < UNSPACED_FROM)
     unspaced = "|".join(word for word in cues if word[0] >= UNSPACED_FROM)
-    return lazy_pattern(rf"(?i)(?<![^\W\d_])(?:{spaced})(?:\s\w+){{0,4}}\Z|(?:{unspaced})\Z")
+    return re.compile(rf"(?i)(?<![^\W\d_])(?:{spaced})(?:\s\w+){{0,4}}\Z|(?:{unspaced})\Z")
 
 
 @cache
 def _password_abroad() -> re.Pattern[str]:
-    return lazy_pattern(rf"(?i)(?:{'|'.join(WORDS('passwords_abroad'))})")
+    return re.compile(rf"(?i)(?:{'|'.join(WORDS('passwords_abroad'))})")
 
 
 @cache

@@ -1,13 +1,13 @@
 """Whether a text looks like secret material, which is never learned; a table of checks."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.invisible_characters import is_unseen
-from understudy.core.lazy import lazy_pattern
 from understudy.learnings.model import MAX_CONTENT_CHARS
 from understudy.learnings.secret_assignments import (
     VENDOR_PREFIX,
@@ -19,13 +19,13 @@ from understudy.redaction.opaque import WORDS
 from understudy.redaction.scrub import holds_secret, scrub
 
 Holds = Callable[[str], bool]
-_PRIVATE_KEY: Final = lazy_pattern(r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY")
+_PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY")
 # `p.a.s.s.w.o.r.d`, `k-e-y`: single characters with the same separator between them.
-_SPELLED_OUT: Final = lazy_pattern(
+_SPELLED_OUT: Final = re.compile(
     r"(?<![\w.·*/|-])[^\W\d_](?P<gap>[.·*/|_-]|[ \u00a0]{1,2})[^\W\d_](?:(?P=gap)[^\W_]){2,}(?!\w)"
 )
 _CUE_CHARS: Final = 56
-_SENTENCE_END: Final = lazy_pattern(r"[.!?](?=\s)|[。\n]")
+_SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。\n]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +92,10 @@ def _check(book: RuleBook, entry: Mapping[str, Any]) -> SecretCheck:
 
 def _mark(book: RuleBook, entry: Mapping[str, Any]) -> Holds:
     """A check for a pattern, or for a pattern near another one."""
-    mark = lazy_pattern(book.regex(entry["pattern"]))
+    mark = re.compile(book.regex(entry["pattern"]))
     if "beside" not in entry:
         return lambda text: mark.search(text) is not None
-    beside = lazy_pattern(book.regex(entry["beside"]))
+    beside = re.compile(book.regex(entry["beside"]))
     return lambda text: any(
         beside.search(_sentence_before(text, found.start())) for found in mark.finditer(text)
     )

@@ -1,11 +1,10 @@
 """Doubts about a part of a text: in its sentence, and in the sentences before and after it."""
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from understudy.core.dataclass import dataclass
-from understudy.core.lazy import lazy_pattern
 from understudy.learnings.handed_over import (
     announces,
     hands_over,
@@ -29,9 +28,9 @@ FEW_AFTER: Final = 3
 FEW_ASKED: Final = 3
 
 # A number with a point or a colon in it is one word; of Chinese, each sign is.
-WORD: Final = lazy_pattern(r"\d+(?:[.,:/]\d+)+|[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+(?:['’]\w+)*")
-_HAN: Final = lazy_pattern(r"[\u4e00-\u9fff]")
-_ENDED: Final = lazy_pattern(r"[.!?;\u3002\uff01\uff1f\uff1b]\s*$")
+WORD: Final = re.compile(r"\d+(?:[.,:/]\d+)+|[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+(?:['’]\w+)*")
+_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
+_ENDED: Final = re.compile(r"[.!?;\u3002\uff01\uff1f\uff1b]\s*$")
 # Doubts of several words, or joined by a hyphen.
 _DOUBT_PHRASES: Final = (
     r"\bused to\b|\bno-one\b|\bpeut-être\b|\bsoi-disant\b|\bcho rằng\b|\bphủ nhận\b|\bcó lẽ\b|\bhình như\b|\bdường như\b|\bcó vẻ\b|\bchắc là\b"
@@ -40,33 +39,33 @@ _DOUBT_PHRASES: Final = (
     r"|\bin case\b|\bas (?:soon|long) as\b|\btrong trường hợp\b|的时候|一旦|只要|除非"
 )  # fmt: skip
 # Reminders and repetitions, which are no doubts.
-_REMINDERS: Final = lazy_pattern(
+_REMINDERS: Final = re.compile(
     r"\bi(?:['’]ve| have)? (?:just |already )?(?:said|mentioned|told you|wrote)\b|\bje (?:l['’]ai )?dit\b|\btôi (?:đã )?nói\b"
     r"|我[刚剛]?[说說]|[顺順]便[说說提][一1]?[下句]|\bnói (?:thêm|luôn|trước)\b"
     r"|\b(?:do not|don['’]t|never) forget\b|\bn['’]oublie[rz]? pas\b|\bđừng quên\b|别忘了?|別忘了?|不要忘记?"
 )
 # A sentence with one of these is about the next sentence ...
-_POINTS_ON: Final = lazy_pattern(
+_POINTS_ON: Final = re.compile(
     r"\b(?:following|follows|below|suivante?s?|ci-dessous|ceci|voici|sau đây|dưới đây)\b|以下|下面|如下|下列"
     r"|[:\uff1a,\uff0c]\W*$|\b(?:that|que|rằng|dass)\W*$"
 )  # fmt: skip
 # ... and with one of these, about all sentences after it.
-_POINTS_FAR_ON: Final = lazy_pattern(
+_POINTS_FAR_ON: Final = re.compile(
     r"\b(?:following|follows|below|suivante?s?|ci-dessous|sau đây|dưới đây)\b|以下|下面|如下|下列"
 )
 # A text that is handed over: an order about it, and a colon or an empty line behind it.
-_HANDS_OVER: Final = lazy_pattern(
+_HANDS_OVER: Final = re.compile(
     r"\b(?:this|these|following|below|text|sentences?|này|sau|dưới đây)\b|[这這]|以下|下面|[:\uff1a]\s*$",
     re.IGNORECASE,
 )
 # A sentence that begins so is about the sentence before it.
-_POINTS_BACK: Final = lazy_pattern(
+_POINTS_BACK: Final = re.compile(
     r"\W*(?:(?:but|and|no|well|actually|sorry|mais|nhưng)\W+)*"
     r"(?:(?:all of )?(?:that|this|it|these|those|everything|none)\b|which\b|c['’]est\b|ce\b|cela\b|ça\b"
     r"|đó\b|điều (?:đó|này)\b|但?[这那這此以上])"
 )
 # What is said so is taken back.
-TAKES_BACK: Final = lazy_pattern(
+TAKES_BACK: Final = re.compile(
     r"\W*(?:(?:oh|ah|oops|sorry|well|hm+|but|and|or|à|ồ|ối|哦|啊|呃|但)\W+){0,3}"
     r"(?:(?:i am |i was |am |was )?(?:just |only )?(?:kidding|joking)\b|scratch (?:that|this|it)\b|strike that\b|no\W+(?:wait|sorry|not|i|it|that|make)\b"
     r"|wait\b|hold on\b|correction\b|never ?mind\b|forget (?:that|it|this|what)\b|not really\b|rather\b|i (?:mean|meant|take)\b"
@@ -76,45 +75,43 @@ TAKES_BACK: Final = lazy_pattern(
     re.IGNORECASE,
 )  # fmt: skip
 # A tag that makes a question of the statement before it.
-_TAG: Final = lazy_pattern(
+_TAG: Final = re.compile(
     r"\W*(?:(?:is|are|do|does|did|was|were|have|has|will|can|should) (?:not )?(?:it|they|we|he|she|i|that|this|not)\b"
     r"|(?:right|correct|true|yes|no|huh|or|eh)\b|(?:phải|đúng|nhỉ|hả|có phải|chứ)\b|[对對是没嗎吗])",
     re.IGNORECASE,
 )
 # A clause that begins so asks, also without its mark; `can you` and `will you` begin orders.
-_INVERTED: Final = lazy_pattern(
+_INVERTED: Final = re.compile(
     r"(?:\A|[,;:])\W*(?:(?:is|was)(?:n['’]t)? (?:it|this|that|there)|(?:did|have|has|had)(?:n['’]t)? (?:it|i|we|you|they|he|she|any(?:body|one)|some(?:body|one))"
     r"|(?:do|does)(?:n['’]t)? (?:i|we|you|they|he|she|any(?:body|one)))\b",
     re.IGNORECASE,
 )  # fmt: skip
 # A line that ends so continues on the next.
-_RUNS_ON: Final = lazy_pattern(
+_RUNS_ON: Final = re.compile(
     r"\b(?:a|an|the|that|of|to|and|or|is|are|if|when|while|because|le|la|les|de|que|et|là|rằng|của|và)\s*$"
 )
 # Where a clause that a doubt before it does not reach begins.
-NEW_CLAUSE: Final = lazy_pattern(
+NEW_CLAUSE: Final = re.compile(
     r",\s*(?:and|but|so|however|và|nhưng|nên)\b|,\s*(?:但是?|所以|而且|不过)|\s[-\u2013\u2014]+\s|\u2014|;",
     re.IGNORECASE,
 )
 # Where the clause of a statement ends.
-CLAUSE_END: Final = lazy_pattern(
+CLAUSE_END: Final = re.compile(
     r"[,;、()\u2014\u2013]|\s-+\s|\b(?:because|since|so|as|and|which|nên|vì|để|và)\b|因为|因為|所以|并且|而且",
     re.IGNORECASE,
 )
-_CONJUNCTIONS: Final = lazy_pattern(
+_CONJUNCTIONS: Final = re.compile(
     r"^(?:\W|\b(?:and|but|so|at least|even|mặc dù|nhưng|và)\b|但是?)*", re.IGNORECASE
 )
-_EXCEPTS: Final = lazy_pattern(
-    r"\W*(?:(?:but|nhưng)\W+(?:not|never|không)\b|但是?不)", re.IGNORECASE
-)
-_TEXT_FOLLOWS: Final = lazy_pattern(
+_EXCEPTS: Final = re.compile(r"\W*(?:(?:but|nhưng)\W+(?:not|never|không)\b|但是?不)", re.IGNORECASE)
+_TEXT_FOLLOWS: Final = re.compile(
     r"(?:[:\uff1a]|\b(?:that|saying|says|in which|where|rằng))\W*$", re.IGNORECASE
 )
-_OPENING_MARK: Final = lazy_pattern(r"[\"'\u2018“„«\u2039「『《`]\s*$")
-_CLOSING_MARK: Final = lazy_pattern(r"[.!,]?\s*[\"'\u2019”“»\u203a」』》`]")
-_FIRST_PERSON: Final = lazy_pattern(r"(?:i|we|my|our|tôi|mình|chúng)\b|我", re.IGNORECASE)
+_OPENING_MARK: Final = re.compile(r"[\"'\u2018“„«\u2039「『《`]\s*$")
+_CLOSING_MARK: Final = re.compile(r"[.!,]?\s*[\"'\u2019”“»\u203a」』》`]")
+_FIRST_PERSON: Final = re.compile(r"(?:i|we|my|our|tôi|mình|chúng)\b|我", re.IGNORECASE)
 # Somebody before a colon: `Ann: I like tea`.
-_SPEAKER: Final = lazy_pattern(
+_SPEAKER: Final = re.compile(
     r"(?:^|[.!?\n])\W*((?:[A-ZĐÀ-Ý][\w.]*\s?){1,2}|[\u4e00-\u9fff]{2,3})[:\uff1a]\s*$"
 )
 
@@ -287,7 +284,7 @@ def _doubts() -> frozenset[str]:
 
 @cache
 def _doubt_signs() -> re.Pattern[str]:
-    return lazy_pattern("|".join((_DOUBT_PHRASES, *WORDS("doubts.chinese"))))
+    return re.compile("|".join((_DOUBT_PHRASES, *WORDS("doubts.chinese"))))
 
 
 def _is_doubt(word: str) -> bool:

@@ -5,7 +5,6 @@ import unicodedata
 from functools import cache
 from typing import Final
 
-from understudy.core.lazy import lazy_pattern
 from understudy.learnings.expiry_words import names_a_time
 from understudy.learnings.model import SEMANTIC_KINDS, Applies, Kind
 from understudy.learnings.phrases import LANGUAGES, any_of
@@ -15,7 +14,7 @@ WORDS: Final = WordLists("understudy.learnings", "standing.toml")
 # Later characters of a statement are not read, nor are words about answers behind its first few.
 MAX_CHARS: Final = 2_000
 HEAD_CHARS: Final = 32
-_SENTENCE_END: Final = lazy_pattern(r"[.!?](?=\s|$)|[\n\u3002\uff01\uff1f]")
+_SENTENCE_END: Final = re.compile(r"[.!?](?=\s|$)|[\n\u3002\uff01\uff1f]")
 
 
 def proposed_applies(text: str, kind: Kind) -> Applies:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence, Set
 from functools import cache
 from typing import Final, NamedTuple
 
-from understudy.core.lazy import lazy_pattern
 from understudy.learnings.labels import TURN_ORDERS
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.patterns.word_lists import WordLists
@@ -27,11 +26,11 @@ _FOLDS: Final = (
     "i", "we", "void", "copula", "want", "prefer", "have", "will", "do", "decide", "very", "anymore", "email", "percent",
     "cleft",
 )  # fmt: skip
-_TOKEN: Final = lazy_pattern(
+_TOKEN: Final = re.compile(
     rf"\d+(?:[.,:/]\d+)*|[{HAN_AND_KANA}]|[^\W\d_{HAN_AND_KANA}][^\W{HAN_AND_KANA}]*(?:\.\d+)*|[^\w\s]|_"
 )
 _CONTRACTIONS: Final = tuple(
-    (lazy_pattern(rf"{short}\b", re.IGNORECASE), long)
+    (re.compile(rf"{short}\b", re.IGNORECASE), long)
     for short, long in (
         (r"\b(?:the )?user's", "my"), (r"\b(?:the )?team's", "our"), (r"\bwon't", "will not"), (r"\b(?:can't|cannot)", "can not"),
         ("(?<=[a-z])n't", " not"), (r"\b(do|does|did|is|are|was|were|has|have|could|should|would)nt", r"\1 not"), (r"\bim\b", "i am"), (r"(?<=\bi)'m", " am"), ("(?<=[a-z])'re", " are"), ("(?<=[a-z])'ve", " have"),
@@ -40,23 +39,23 @@ _CONTRACTIONS: Final = tuple(
     )
 )  # fmt: skip
 _AMERICAN: Final = {"our": "or", "ise": "ize", "tre": "ter"}
-_BRITISH: Final = lazy_pattern(r"(?<=\w\w)our|(?<=\w\w)(?:ise|tre)$")
-_DOTTED: Final = lazy_pattern(r"\b([ap])\.m\b\.?", re.IGNORECASE)
+_BRITISH: Final = re.compile(r"(?<=\w\w)our|(?<=\w\w)(?:ise|tre)$")
+_DOTTED: Final = re.compile(r"\b([ap])\.m\b\.?", re.IGNORECASE)
 # Full-width signs with the blank that Chinese does without.
 _WIDE_SIGNS: Final = str.maketrans(
     {"\uff01": "! ", "\uff0c": ", ", "\uff1a": ": ", "\uff1b": "; ", "\uff1f": "? "}
 )
-_POSSESSIVE: Final = lazy_pattern(r"(?<=\w)'s\b|(?<=s)'(?=\s)", re.IGNORECASE)
+_POSSESSIVE: Final = re.compile(r"(?<=\w)'s\b|(?<=s)'(?=\s)", re.IGNORECASE)
 _HAN_DIGITS: Final = "[零一二两三四五六七八九十百千万亿]"
-_HAN_NUMBER: Final = lazy_pattern(rf"(?<!{_HAN_DIGITS}){_HAN_DIGITS}{{1,16}}(?!{_HAN_DIGITS})")
+_HAN_NUMBER: Final = re.compile(rf"(?<!{_HAN_DIGITS}){_HAN_DIGITS}{{1,16}}(?!{_HAN_DIGITS})")
 _DIGITS: Final = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"两": 2}
 _SCALES: Final = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS: Final = {"万": 10**4, "亿": 10**8}
-_THOUSANDS: Final = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Signs that join the parts of a word or number, as in `10.5` and `db-2`.
 _INNER: Final = ".,:/-@'_"
-_HAN: Final = lazy_pattern(f"[{HAN_AND_KANA}]")
-_ORDER: Final = lazy_pattern(rf"\s*(?:{'|'.join(TURN_ORDERS)})\b", re.IGNORECASE)
+_HAN: Final = re.compile(f"[{HAN_AND_KANA}]")
+_ORDER: Final = re.compile(rf"\s*(?:{'|'.join(TURN_ORDERS)})\b", re.IGNORECASE)
 _THEIRS: Final = frozenset(("their", "his", "her"))
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our"))
 _NARROWING: Final = frozenset(("for", "cho"))

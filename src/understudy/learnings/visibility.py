@@ -1,10 +1,10 @@
 """Visibility: the table of rules that keep a learning out of searches and prompts."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.learnings.model import (
     SEMANTIC_KINDS,
     Learning,

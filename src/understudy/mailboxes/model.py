@@ -1,12 +1,12 @@
 """The records of a mailbox, and the state machine of a message."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT, JsonObject, shown_if_set
 

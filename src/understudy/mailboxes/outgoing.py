@@ -1,11 +1,11 @@
 """Messages sent by runs, and their tool: once per call, to the user's sessions, bounded hops."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from pydantic import BaseModel, Field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal, Role
 from understudy.mailboxes.letters import check_message

@@ -1,14 +1,13 @@
 """The duty of the mail worker: deliver messages as runs, settle them when the runs have ended."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 import structlog
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, UnderstudyError
 from understudy.core.principal import DAEMON, Principal, Role
 from understudy.core.text import preview

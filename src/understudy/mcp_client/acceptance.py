@@ -1,12 +1,11 @@
 """Which descriptions of MCP tools an admin has accepted: the others taint the runs that are told of them."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.mcp_client.connection import McpConnection

@@ -1,12 +1,11 @@
 """The records of the MCP client: servers, their status, and their tools."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
-from understudy.core.dataclass import dataclass
 from understudy.core.machine import Machine
 from understudy.core.records import OMIT, JsonObject
 from understudy.settings.mcp import DEFAULT_TIMEOUT_S

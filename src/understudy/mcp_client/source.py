@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.mcp_client.connection import McpConnection
 from understudy.mcp_client.errors import ServerDown

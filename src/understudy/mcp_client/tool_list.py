@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.mcp_client.errors import one_line, tidy
 from understudy.mcp_client.model import ListedTool
 from understudy.mcp_client.schema import UnfitSchema, rebuild

@@ -1,13 +1,13 @@
 """Capture: the run memory of a run is made in the transaction that ends the run."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable, UnderstudyError
 from understudy.core.text import PREVIEW_CHARS
 from understudy.memory.policy import RunMemoryPolicy, policy_in

@@ -2,11 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.batches import batches
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import Found

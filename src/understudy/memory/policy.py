@@ -1,13 +1,13 @@
 """The run-memory policy: how much is kept, for how long, and who may find it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import AfterValidator, StrictBool
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.runtime.policy import Number, PolicyKind, Whole, check
 from understudy.runtime.service import current_revision
 

@@ -1,9 +1,9 @@
 """The port to the store of run memories, which are files or rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
-from understudy.core.dataclass import dataclass
 from understudy.memory.record import RunMemoryRecord
 
 # The kind of run memories in the term index.

@@ -1,11 +1,11 @@
 """The record of an ended run: its fields, its JSON and the validation of stored JSON."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, Omitted
 from understudy.core.text import ELLIPSIS, PREVIEW_CHARS

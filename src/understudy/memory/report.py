@@ -2,11 +2,9 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
-
-from understudy.core.dataclass import dataclass
 
 MAX_DIAGNOSTICS: Final = 32
 MAX_MESSAGE_CHARS: Final = 300

@@ -1,14 +1,13 @@
 """Retention of run memories: store them, drop what is over the limits, settle capture receipts."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.core.clock import DAY_MS, Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Unavailable, coded_error
 from understudy.memory.policy import RunMemoryPolicy, policy_in
 from understudy.memory.record import RECEIPT, Pointer, RunEvidence, RunMemoryRecord, SemanticCapture

@@ -1,11 +1,11 @@
 """Texts of a run: its request and outcome, scrubbed and bounded."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from understudy.channels.briefing import turn_words
-from understudy.core.dataclass import dataclass
 from understudy.mailboxes.letters import letter_words
 from understudy.redaction.marker import before_marker
 from understudy.redaction.scrub import scrub_counted

@@ -1,12 +1,12 @@
 """A pattern with conditions, run over a text in linear time."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 import re2
 
-from understudy.core.dataclass import dataclass
 from understudy.patterns.linear import Spans, has, options, spans_of
 
 _MEMORY: Final = 64 << 20

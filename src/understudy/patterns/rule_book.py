@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
-
-from understudy.core.dataclass import dataclass
 
 _PART: Final = re.compile(r"@\{(\w+)\}")
 _CHARACTER_CLASS: Final = re.compile(r"\[[^\]]+\]")

@@ -6,13 +6,13 @@ at once, window by window; a pattern runs only around the windows that contain i
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import Any, Final, Generic, TypeVar
 
 import re2
 
-from understudy.core.dataclass import dataclass
 from understudy.patterns.linear import Span, options, spans_of
 from understudy.patterns.rule_book import ProvenRule
 

@@ -5,9 +5,9 @@ import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.patterns.linear import Span
 
 # The context on both sides of a decoded part; the text between is left out.

@@ -7,9 +7,9 @@ rule matches, the tool's own default stands.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.permissions.destructive import DestructiveRule, destruction
 from understudy.permissions.globs import WILDCARDS, literal_length, literal_prefix, matches
 from understudy.permissions.model import (

@@ -8,13 +8,13 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
 import re2
 
-from understudy.core.dataclass import dataclass
 from understudy.permissions.shell import read_command_line
 
 SOURCE: Final = "destructive.toml"

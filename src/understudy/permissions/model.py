@@ -1,11 +1,10 @@
 """The records of permissions: rules, their levels, and verdicts."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import OMIT, OMIT_EMPTY
 
 

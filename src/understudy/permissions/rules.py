@@ -4,9 +4,9 @@ Parsing normalises: a written document parses to the same rules.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, FieldError, Invalid, UnderstudyError, coded_error
 from understudy.permissions.globs import WILDCARDS, matches
 from understudy.permissions.model import CallRule, PermissionDecision

@@ -3,11 +3,10 @@
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.permissions.globs import WILDCARDS, matches
 from understudy.permissions.shell_words import Command, Word, commands
 

@@ -6,10 +6,8 @@ open. The time is linear in the text.
 
 import re
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
-
-from understudy.core.dataclass import dataclass
 
 _OPERATOR: Final = re.compile(r"&>>|&>|<<<|<<-|<<|>>|>&|>\||<&|<>|<|>")
 _DOCUMENTS: Final = ("<<", "<<-")

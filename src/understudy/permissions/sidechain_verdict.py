@@ -5,10 +5,9 @@ ancestors' rules. So each session judges by itself, and the strictest verdict st
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from understudy.core.dataclass import dataclass
 from understudy.permissions.decide import STRICTNESS, decide
 from understudy.permissions.model import (
     CallRule,

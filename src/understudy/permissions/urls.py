@@ -2,12 +2,11 @@
 
 import re
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from ipaddress import IPv6Address
 from typing import Final
 from urllib.parse import unquote
 
-from understudy.core.dataclass import dataclass
 from understudy.core.urls import Target, UnclearUrl, read_url
 from understudy.permissions.globs import WILDCARDS, matches
 

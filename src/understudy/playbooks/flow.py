@@ -1,11 +1,10 @@
 """The records of flows, and their evaluation: status, phases and contract."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import HIDDEN, OMIT, JsonObject
 from understudy.playbooks.manifest import PlaybookEvidence, PlaybookManifest
 from understudy.playbooks.model import PlaybookRef

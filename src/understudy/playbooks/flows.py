@@ -1,12 +1,11 @@
 """Use cases of flows: get, list, attest, cancel; and the hook at the end of a run."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest, encode_cursor
 from understudy.core.principal import Principal

@@ -3,11 +3,11 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, Invalid
 from understudy.core.ids import check_caller_id
 from understudy.core.mistakes import TOO_MANY, mistakes_of, words_of

@@ -1,9 +1,9 @@
 """The records of playbooks: immutable versions, and the release status of each."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.machine import Machine
 from understudy.core.records import OMIT
 from understudy.playbooks.manifest import PlaybookEvidence, PlaybookManifest

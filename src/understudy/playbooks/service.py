@@ -1,12 +1,11 @@
 """Use cases of playbooks: validate, store, get, list, publish, revoke."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, Invalid, UnderstudyError, coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal

@@ -1,11 +1,10 @@
 """The tasks of one project, their dependency graph, and the rules for starting one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.records import extended
 from understudy.core.text import quoted

@@ -1,10 +1,9 @@
 """The records of project tasks, and the status of a task by that of its run."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Annotated, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT, JsonObject

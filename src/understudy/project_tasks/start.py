@@ -1,12 +1,11 @@
 """Start of a project task: one run in the session of its assignee, with a briefing."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.channels.model import ChannelMember
 from understudy.channels.posting import NewChannelMessage, Posting, Topic
-from understudy.core.dataclass import dataclass
 from understudy.core.principal import DAEMON, Principal
 from understudy.core.records import JsonObject
 from understudy.core.text import one_line, preview

@@ -1,13 +1,12 @@
 """The tool by which an agent lists the tasks of its projects, claims one, and reports on it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, Field, model_validator
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.text import preview, quoted
 from understudy.project_tasks.board import Board

@@ -1,10 +1,9 @@
 """The contract between the agent loop and model providers."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 
 

@@ -1,12 +1,11 @@
 """Error messages of failed model calls: clear, bounded, without the API key."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.text import Scrub
 from understudy.providers.base import OnDelta, ProviderError
 

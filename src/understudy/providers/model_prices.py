@@ -2,11 +2,11 @@
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.providers.model_windows import Tokens, names_of, tokens_of
 from understudy.settings import RouteConfig
 

@@ -3,12 +3,11 @@
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
-
-from understudy.core.dataclass import dataclass
 
 # For unknown families: the least that recent hosted models have.
 DEFAULT_WINDOW: Final = 128_000

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -10,7 +11,6 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.text import Scrub
 from understudy.providers.base import Provider, ProviderError

@@ -1,9 +1,9 @@
 """Cue words that announce a secret, and how strong they are."""
 
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from string import ascii_letters
 
-from understudy.core.dataclass import dataclass
 from understudy.redaction.opaque import WORDS, endings, is_password_key, key_grade, name_words
 
 

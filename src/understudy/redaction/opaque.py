@@ -5,44 +5,43 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
 
-from understudy.core.lazy import lazy_pattern
 from understudy.patterns.views import decode_base64
 from understudy.patterns.word_lists import WordLists
 
 WORDS: Final = WordLists("understudy.redaction")
 
-_JOINTS: Final = lazy_pattern(r"[\W_]+")
-_NAME_WORDS: Final = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
-_PLACEHOLDER: Final = lazy_pattern(
+_JOINTS: Final = re.compile(r"[\W_]+")
+_NAME_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+_PLACEHOLDER: Final = re.compile(
     r"\[[A-Za-z _-]{1,64}\]\Z|%\w?\Z|%[A-Z_]+%\Z|\*{3}|\.{3}|…|\\|x{4,}\W*\Z|X{4,}\W*\Z|@[A-Za-z_.]+@?\Z|<<|![A-Za-z]+\Z"
     r"|ENC\[|\$ANSIBLE",
     re.DOTALL,
 )
-_IN_BRACKETS: Final = lazy_pattern(
+_IN_BRACKETS: Final = re.compile(
     r"<[^<>]{0,256}>\Z|[$#@%]?(?:\{.*\}|\(.*\)s?)\W*\Z|[$#@%]?[({]+[\w.: -]*\Z|[$&](?:env:)?[A-Za-z0-9_]{1,128}\Z",
     re.DOTALL,
 )
 # A template name in braces.
-_TEMPLATE: Final = lazy_pattern(r"\{[a-z_][a-z_.]{2,40}\}")
-_CALL: Final = lazy_pattern(
+_TEMPLATE: Final = re.compile(r"\{[a-z_][a-z_.]{2,40}\}")
+_CALL: Final = re.compile(
     r"[-+!*&~]?[A-Za-z_]\w*(?:\.\w+)+\(.*\)?|[-+!*&~]?[a-z]\w*\([\w., ]*\)?", re.DOTALL
 )
-_REGEX: Final = lazy_pattern(r"\^.*[\[(\\{].*\$", re.DOTALL)
-_RANGES: Final = lazy_pattern(r"\[\^?(?:a-z|A-Z|0-9|\\[wd])[^\]]{0,20}\][*+?{)]")
+_REGEX: Final = re.compile(r"\^.*[\[(\\{].*\$", re.DOTALL)
+_RANGES: Final = re.compile(r"\[\^?(?:a-z|A-Z|0-9|\\[wd])[^\]]{0,20}\][*+?{)]")
 _NAMES: Final = r"[A-Za-z_$][\w$]{0,64}(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]{0,64})"
 # A call, a subscript or a dotted path: code that refers to a secret.
-_CODE: Final = lazy_pattern(
+_CODE: Final = re.compile(
     rf"{_NAMES}{{0,8}}(?:\(|\[[\"'A-Za-z0-9])[\w$.:>?()\[\],\"'*&! -]*\Z"
     r"|[a-z_$][a-zA-Z_$]{0,64}(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]{0,64}){1,8};?\Z"
     r"|[A-Z][A-Z_]{2,64}\Z|\(\?[:=!<Pi]|(?:function|lambda|new|await|return|self)\b[ .({]"
     r"|\^.*(?:\[\^?[A-Za-z0-9]-|\\[dwsb]|\{\d+,?\d*\}|\$\Z)"
 )
 # Within quotes, code only if it is complete.
-_QUOTED_CODE: Final = lazy_pattern(
+_QUOTED_CODE: Final = re.compile(
     rf"{_NAMES}{{0,8}}(?:\(.*\)|\[.*\])[;.]?|[a-z_$][a-zA-Z_$]{{0,64}}(?:(?:\.|::|->)[A-Za-z_$][a-zA-Z_$]{{0,64}}){{1,8}};?"
     r"|[A-Z][A-Z_]{2,64}|\(\?[:=!<Pi].*|\^.*\$"
 )
-_HARMLESS_SHAPES: Final = lazy_pattern(
+_HARMLESS_SHAPES: Final = re.compile(
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
     r"|(?:sha(?:1|224|256|384|512)|md5|blake\w+)[-:][A-Za-z0-9+/=]+"
     r"|[vV]?\d{1,4}(?:[._-]\d{1,4}){1,4}(?:[-+.][\w.+-]{0,30})?"
@@ -52,16 +51,16 @@ _HARMLESS_SHAPES: Final = lazy_pattern(
     r"log|html?|css|png|jpe?g|gif|svg|pdf|zip|gz|tgz|whl|lock|xml|csv|sql|sh|conf|cfg|db|bin|so|exe)"
     r"|#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,16}|[+-]?[\d.,]+[%A-Za-z]{0,3}|[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|internal|local|example)(?:[:/]\S*)?"
 )
-_HEX: Final = lazy_pattern(r"[0-9a-f]+|[0-9A-F]+")
+_HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _HASH_LENGTHS: Final = frozenset({7, 8, 12, 16, 32, 40, 56, 64, 96, 128})
-_RUNS: Final = lazy_pattern(r"[A-Za-z0-9]+")
-_PARTS: Final = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
-_KIND_RUNS: Final = lazy_pattern(r"[a-z]+|[A-Z]+|\d+|[^a-zA-Z\d]+")
-_KINDS: Final = tuple(lazy_pattern(kind) for kind in ("[a-z]", "[A-Z]", r"\d", ""))
+_RUNS: Final = re.compile(r"[A-Za-z0-9]+")
+_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_KIND_RUNS: Final = re.compile(r"[a-z]+|[A-Z]+|\d+|[^a-zA-Z\d]+")
+_KINDS: Final = tuple(re.compile(kind) for kind in ("[a-z]", "[A-Z]", r"\d", ""))
 _FIGURE: Final = 2
-_BLANK: Final = lazy_pattern(r"\s")
+_BLANK: Final = re.compile(r"\s")
 # A word or camel case with small numbers, or a short number.
-_NAME_RUN: Final = lazy_pattern(
+_NAME_RUN: Final = re.compile(
     r"[A-Za-z]{1,15}|(?=.{1,15}\Z)[A-Za-z]+\d{1,2}|[A-Za-z][a-z]+\d{0,2}(?:[A-Z][a-z]+\d{0,2})+|\d{1,4}"
 )
 _VOWELS: Final = frozenset("aeiouyAEIOUY")

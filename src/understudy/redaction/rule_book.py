@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import chain
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.patterns.linear import Span
 from understudy.patterns.rule_book import RuleBook, examples
 from understudy.patterns.search import PatternMatch, Pick, SearchRule

@@ -4,11 +4,10 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from understudy.core.dataclass import dataclass
 from understudy.core.showable import Json
 from understudy.patterns.linear import Span
 from understudy.patterns.search import Searcher

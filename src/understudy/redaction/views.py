@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from understudy.core.lazy import lazy_pattern
 from understudy.patterns.views import TextView, Writing, decode_base64, read_as, reread
 from understudy.redaction.marker import MARKER_PATTERN
 
@@ -35,10 +34,10 @@ _MARKS: Final = (
     r"|\x1b\[[0-9;:?]{0,40}[@-~]|\\(?:x1[bB]|u001[bB]|033|e)\[[0-9;:?]{0,40}[@-~]"
     r"|\x1b\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)"
 )
-_FOLDED_ASCII: Final = lazy_pattern(_MARKS)
-_FOLDED: Final = lazy_pattern(rf"{_MARKS}|[{_INVISIBLE}{_COMPATIBLE}\ud800-\udfff]")
+_FOLDED_ASCII: Final = re.compile(_MARKS)
+_FOLDED: Final = re.compile(rf"{_MARKS}|[{_INVISIBLE}{_COMPATIBLE}\ud800-\udfff]")
 _TEXT_BYTES: Final = re.compile(rb"[\n\r\t -~\x80-\xff]+")
-_TEXT: Final = lazy_pattern(r"[\n\r\t -~\u00a0-\uffff]+")
+_TEXT: Final = re.compile(r"[\n\r\t -~\u00a0-\uffff]+")
 # Look-alike letters of other scripts, and their Latin counterparts.
 _TWINS: Final = str.maketrans(
     "аеорсухіјѕԁһкмтвнАВЕКМНОРСТХІЈЅαορνικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
@@ -100,38 +99,38 @@ def _base64(match: re.Match[str]) -> str | None:
 
 
 _PERCENT: Final = Writing(
-    sign=lazy_pattern("%"),
-    pattern=lazy_pattern(r"%[2-7][0-9A-Fa-f]|%[cdefCDEF][0-9A-Fa-f](?:%[89abAB][0-9A-Fa-f]){1,3}"),
+    sign=re.compile("%"),
+    pattern=re.compile(r"%[2-7][0-9A-Fa-f]|%[cdefCDEF][0-9A-Fa-f](?:%[89abAB][0-9A-Fa-f]){1,3}"),
     read=_percent,
 )
 # In order, each on top of the one before; a double encoding is decoded twice.
 WRITINGS: Final = (
     Writing(
-        sign=lazy_pattern(r"\\[ux/]"),
-        pattern=lazy_pattern(r"\\+(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(/))"),
+        sign=re.compile(r"\\[ux/]"),
+        pattern=re.compile(r"\\+(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(/))"),
         read=_slash,
     ),
     Writing(
-        sign=lazy_pattern(r"\\[nrt]"),
-        pattern=lazy_pattern(r"\\+([nrt])"),
+        sign=re.compile(r"\\[nrt]"),
+        pattern=re.compile(r"\\+([nrt])"),
         read=lambda match: {"n": "\n", "r": "\r", "t": "\t"}[match[1]],
     ),
     Writing(
-        sign=lazy_pattern("&(?:#|(?:amp|quot|apos|commat|colon|equals|period);)"),
-        pattern=lazy_pattern(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-z]{2,8});"),
+        sign=re.compile("&(?:#|(?:amp|quot|apos|commat|colon|equals|period);)"),
+        pattern=re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-z]{2,8});"),
         read=lambda match: html.unescape(match[0])[:1],
     ),
     Writing(
-        sign=lazy_pattern(r"=(?:3D|40|\r?\n)"),
-        pattern=lazy_pattern(r"=(?:\r?\n|([2-7][0-9A-F]))"),
+        sign=re.compile(r"=(?:3D|40|\r?\n)"),
+        pattern=re.compile(r"=(?:\r?\n|([2-7][0-9A-F]))"),
         read=_printable,
     ),
     _PERCENT,
     _PERCENT,
     Writing(
-        sign=lazy_pattern(r"\\\r?\n|[\"'](?=[ \t]{0,20}[+.&\\\r\n])"),
+        sign=re.compile(r"\\\r?\n|[\"'](?=[ \t]{0,20}[+.&\\\r\n])"),
         # A continued line, and a quoted text continued in the next quotes.
-        pattern=lazy_pattern(
+        pattern=re.compile(
             r"\\\r?\n[ \t]{0,40}"
             r"|([\"'])[ \t]{0,20}(?:[+.&]|\\?\r?\n)[ \t\r\n]{0,40}[+.&]?[ \t]{0,20}[a-z]?\1"
         ),
@@ -139,22 +138,22 @@ WRITINGS: Final = (
     ),
     Writing(
         # A letter of another script within a Latin word.
-        sign=lazy_pattern(f"[{_TWIN}]"),
-        pattern=lazy_pattern(rf"(?<=[A-Za-z])[{_TWIN}]|[{_TWIN}](?=[A-Za-z])"),
+        sign=re.compile(f"[{_TWIN}]"),
+        pattern=re.compile(rf"(?<=[A-Za-z])[{_TWIN}]|[{_TWIN}](?=[A-Za-z])"),
         read=lambda match: match[0].translate(_TWINS),
     ),
 )
 # A prefilter: each writing begins with one of these.
-_WRITTEN: Final = lazy_pattern(rf"[\\&=%\"'{_TWIN}]")
+_WRITTEN: Final = re.compile(rf"[\\&=%\"'{_TWIN}]")
 _BASE64: Final = Writing(
-    sign=lazy_pattern("[A-Za-z0-9+/_-]{20}"),
-    pattern=lazy_pattern(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,8192}={0,2}(?![A-Za-z0-9+/_=-])"),
+    sign=re.compile("[A-Za-z0-9+/_-]{20}"),
+    pattern=re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,8192}={0,2}(?![A-Za-z0-9+/_=-])"),
     read=_base64,
 )
 # Every byte is printable or a line end, which a hash never is by chance.
 _HEX: Final = Writing(
-    sign=lazy_pattern("(?:[2-7][0-9A-Fa-f]){10}"),
-    pattern=lazy_pattern(r"(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f]|0[9ADad]){10,4096}(?![0-9A-Fa-f])"),
+    sign=re.compile("(?:[2-7][0-9A-Fa-f]){10}"),
+    pattern=re.compile(r"(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f]|0[9ADad]){10,4096}(?![0-9A-Fa-f])"),
     read=lambda match: bytes.fromhex(match[0]).decode("ascii"),
 )
 

@@ -3,12 +3,11 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.learnings.keys import contradict
 from understudy.learnings.model import Applies, Kind, Learning, Sensitivity
 from understudy.learnings.visibility import WORDS as BLOCKER_WORDS

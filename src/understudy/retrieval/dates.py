@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
-from understudy.core.lazy import lazy_pattern
 
 _MONTHS: Final = (
     "january",
@@ -31,7 +30,7 @@ _NAMED: Final = rf"(?P<name>{_MONTH})\.?"
 _HAS_YEAR: Final = re.compile(r"(?:19|20)\d\d")
 # The most precise first; the first match is the period of the question.
 _WRITTEN: Final = tuple(
-    lazy_pattern(pattern, re.IGNORECASE)
+    re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b{_YEAR}[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})\b",
         rf"\b{_DAY}(?: of)? {_NAMED},? ?{_YEAR}\b",

@@ -3,13 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Set
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias
 
 from pydantic import PlainSerializer
 
-from understudy.core.dataclass import dataclass
 from understudy.retrieval.terms import flatten, read_terms, terms_of
 
 # A score, rounded in answers.

@@ -1,11 +1,11 @@
 """Explanation of memory: whether each visible record would be injected, and why not."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import Omitted, shown_if_set
 from understudy.learnings.model import TERM_KIND, Learning, LearningFilter, LearningStatus
 from understudy.memory.policy import RunMemoryPolicy

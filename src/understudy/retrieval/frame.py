@@ -9,9 +9,9 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.invisible_characters import is_unseen
 from understudy.core.text import size_of, tokens_in_bytes
 

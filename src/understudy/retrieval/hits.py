@@ -1,11 +1,11 @@
 """Search: the request, the results, and which documents match the letters and terms of a query."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import Omitted
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.redaction.marker import cut

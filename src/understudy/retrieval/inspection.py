@@ -1,10 +1,10 @@
 """Inspection of memory: the context of a prompt, search, explanation, reports and records."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.page import Page, PageRequest
 from understudy.core.records import extended
 from understudy.memory.policy import policy_in

@@ -1,11 +1,11 @@
 """Search over everything that has a page, by name, id or words."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal, Role
 from understudy.core.records import Omitted

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.retrieval.dates import Period, period_of
 from understudy.retrieval.documents import Prepared, Statistics, grams_of
 from understudy.retrieval.terms import Term, TermKind, asked_terms, flatten

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.retrieval.documents import TermStatistics
 
 # Up to so many entries in scope, ranking all is quicker than index lookups.

@@ -1,14 +1,13 @@
 """Memory sections of a prompt: learnings and run memories, chosen, packed and reported."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.learnings.model import Learning, LearningUse
 from understudy.memory.policy import policy_in

@@ -1,11 +1,10 @@
 """The choice of run memories to inject, and the reason for each that is left out."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.memory.ports import TERM_KIND

@@ -1,11 +1,11 @@
 """The injection report of a run: what its prompt had injected, what not, and why."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.records import Omitted, parsed
 from understudy.learnings.model import Applies

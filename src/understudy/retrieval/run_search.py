@@ -1,9 +1,9 @@
 """Search of run memories: of the session, or of every scope it sees."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from understudy.core.dataclass import dataclass
 from understudy.memory.policy import SearchVisibility
 from understudy.memory.ports import TERM_KIND
 from understudy.memory.record import RunMemory, RunMemoryRecord, doubt

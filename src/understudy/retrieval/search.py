@@ -1,11 +1,10 @@
 """Search: learnings, run memories and skills that a session sees, in one ranked list."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.records import HIDDEN, Omitted, ScopeLists
 from understudy.learnings.model import TERM_KIND, Kind, Learning

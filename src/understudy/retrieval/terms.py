@@ -1,5 +1,6 @@
 """Terms: how texts and questions are tokenised for the index and the ranking."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from enum import StrEnum, auto
@@ -7,7 +8,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final, NamedTuple
 
-from understudy.core.lazy import lazy_pattern
 from understudy.core.text import UNSPACED
 from understudy.retrieval.vocabulary import (
     accented_stop_words,
@@ -21,12 +21,12 @@ from understudy.retrieval.vocabulary import (
 # The most terms of a question; the rarest are kept.
 MOST_QUERY_TERMS: Final = 64
 _LETTERS: Final = rf"(?:(?![{UNSPACED}])[^\W_])+"
-_PIECE: Final = lazy_pattern(rf"[{UNSPACED}]+|{_LETTERS}(?:(?:[-._/:@+,'’]|_+){_LETTERS})*")
-_UNSPACED_FIRST: Final = lazy_pattern(f"[{UNSPACED}]")
-_PART: Final = lazy_pattern(r"[^\W_]+")
-_HUMP: Final = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_GROUPED: Final = lazy_pattern(r"\d{1,3}(?:,\d{3})+")
-_ORDINAL: Final = lazy_pattern(r"(\d+)(?:st|nd|rd|th)")
+_PIECE: Final = re.compile(rf"[{UNSPACED}]+|{_LETTERS}(?:(?:[-._/:@+,'’]|_+){_LETTERS})*")
+_UNSPACED_FIRST: Final = re.compile(f"[{UNSPACED}]")
+_PART: Final = re.compile(r"[^\W_]+")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
+_ORDINAL: Final = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _POSSESSIVE: Final = ("'s", "’s")
 # Only the terms of a shorter question are cached.
 _KEPT_CHARS: Final = 4_000
@@ -34,10 +34,10 @@ _KEPT_CHARS: Final = 4_000
 _LONGEST_TERM: Final = 64
 _LONGEST_PIECE: Final = 256
 # Accents of Latin, Greek and Cyrillic letters; marks of Thai or Japanese are kept.
-_ACCENTS: Final = lazy_pattern("[\u0300-\u036f]+")
+_ACCENTS: Final = re.compile("[\u0300-\u036f]+")
 # Letters with a stroke have no decomposition.
 _STROKES: Final = str.maketrans("đłøħŧı", "dlohti")
-_NOT_A_LETTER: Final = lazy_pattern(r"[\W_]+")
+_NOT_A_LETTER: Final = re.compile(r"[\W_]+")
 
 
 class TermKind(StrEnum):

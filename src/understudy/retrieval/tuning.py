@@ -1,8 +1,7 @@
 """Constants of the scorer."""
 
+from dataclasses import dataclass
 from typing import Final
-
-from understudy.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,10 @@
 """Decisions about a candidate after policy, judge and verification, and their effects."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
-from understudy.core.dataclass import dataclass
 from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import Declined
 from understudy.learnings.decisions import by_policy, reject

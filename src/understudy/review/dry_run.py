@@ -4,11 +4,10 @@ Judge and verification do not run; where the result is publish_active, they may 
 """
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.records import OMIT
 from understudy.learnings.model import (

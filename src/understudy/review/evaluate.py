@@ -1,9 +1,9 @@
 """Evaluation of a candidate under a policy: a pure function that answers its reasons."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.learnings.model import Candidate, CapturePath, Kind, Origin, ReviewAction
 from understudy.learnings.normal_form import has_lookalikes, plain, words
 from understudy.learnings.secrets import secret_reason

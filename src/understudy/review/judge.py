@@ -1,13 +1,12 @@
 """The judge: a model call before automation acts; it fails closed to manual review."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import structlog
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.model import Candidate, JudgeVerdict, ReviewAction, Sensitivity

@@ -1,10 +1,10 @@
 """The lab: tries redaction, guard, statements and the policy on a text; nothing is stored."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid
 from understudy.core.records import OMIT
 from understudy.guard.rule import Finding

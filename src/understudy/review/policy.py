@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import AfterValidator, StrictBool, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.core.records import OMIT
 from understudy.learnings.capture_settings import (
     MAX_NAME_CHARS,
@@ -159,7 +158,7 @@ class LearningPolicy:
     judge: Annotated[JudgeSettings, AfterValidator(_checked_judge)] = JudgeSettings()
     promotion: PromotionSettings = PromotionSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
-    conflicts: ConflictSettings = ConflictSettings()
+    conflicts: ConflictSettings = field(default_factory=ConflictSettings)
 
 
 DEFAULT: Final = LearningPolicy()

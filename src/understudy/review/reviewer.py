@@ -1,11 +1,10 @@
 """The reviewer: policy, judge and verification of one claimed candidate."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.learnings.already_decided import declined
 from understudy.learnings.conflicts import against_automation, duplicate_of, stated_in_the_way
 from understudy.learnings.events import NO_LISTENERS, Listeners

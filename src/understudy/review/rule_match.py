@@ -1,11 +1,10 @@
 """Which rules of a policy match a candidate, with the trace of every rule."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
-from understudy.core.dataclass import dataclass
 from understudy.learnings.model import Candidate, Origin, ReviewAction
 from understudy.review.policy import PolicyRule, PublicationSettings, rule_key
 

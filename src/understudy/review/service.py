@@ -1,12 +1,11 @@
 """Use cases of the learning policy: read, set, roll back, explain, try out."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, coded_error
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.learnings.decisions import require_candidate

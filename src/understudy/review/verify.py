@@ -5,10 +5,9 @@ run is none, and the result of a tool counts only where the policy trusts tools.
 """
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Conflict, DamagedRecord, NotFound
 from understudy.learnings.assertion import asserts_exactly, is_said_by_user
 from understudy.learnings.model import SEMANTIC_KINDS, Candidate, Origin

@@ -5,12 +5,12 @@ was stored before.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import structlog
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import (
     Conflict,
     DamagedRecord,

@@ -2,10 +2,10 @@
 
 import hmac
 import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.rollout.evidence import EvidenceSums, sums_of_one
 from understudy.rollout.model import PolicyOf, Rollout, Stage
 from understudy.sessions.model import Session

@@ -4,12 +4,11 @@ Tools and routes come and go with the daemon's settings, so they are checked whe
 """
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from understudy.core.clock import shown_time
-from understudy.core.dataclass import dataclass
 from understudy.permissions.globs import WILDCARDS, matches
 from understudy.rollout.model import Definition, Rollout
 from understudy.skills.tools.fork import SLASH

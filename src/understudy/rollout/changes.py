@@ -3,13 +3,12 @@
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.audit import AuditEntry, current_request_id
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, coded_error
 from understudy.core.principal import DAEMON
 from understudy.learnings.checks import MAX_EVIDENCE_REFS

@@ -8,12 +8,12 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import structlog
 
-from understudy.core.dataclass import dataclass
 from understudy.tools.base import ToolError
 from understudy.tools.paths import open_directory, open_regular
 from understudy.tools.programs import Programs

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.invisible_characters import hidden_in
 from understudy.learnings.guard import SecretGuard

@@ -1,10 +1,9 @@
 """Evidence of a run about a skill: whether it succeeded, and whether it executed the skill."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.learnings.model import Verification
 from understudy.rollout.model import EvidenceKind, Proof, Rollout
 from understudy.runs.model import Run, RunStatus

@@ -1,10 +1,10 @@
 """Guards of each step of a rollout: a table of named rules that return reasons."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.text import short_digest
 from understudy.rollout.evidence import Counts
 from understudy.rollout.model import Rollout, Stage

@@ -3,13 +3,12 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from understudy.agents.built_in import VERIFICATION_AGENT_ID
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, coded_error
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT, renamed

@@ -4,14 +4,13 @@ import re
 import threading
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, FieldError, UnderstudyError, coded_error
 from understudy.guard.rule import Finding
 from understudy.rollout.files import bundle_of, field_at, reads_back

@@ -6,9 +6,9 @@ people have reviewed.
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.page import MAX_LIMIT, PageRequest
 from understudy.skills.access import is_live
 from understudy.skills.catalogue_entry import folded

@@ -1,11 +1,11 @@
 """How the runs that used a promoted skill ended, and what a success rate says with confidence."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from math import sqrt
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import shown_if_set
 from understudy.rollout.model import Stage
 from understudy.runs.model import RunStatus

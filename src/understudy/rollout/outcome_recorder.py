@@ -1,13 +1,13 @@
 """Records the outcomes of runs that used promoted skills: canary evidence, and demotions."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON
 from understudy.rollout.changes import RolloutTransactions

@@ -1,11 +1,10 @@
 """The promoted skills in the skill catalogue: which sessions are offered which, and lists."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.rollout.definition import is_skill_name
 from understudy.rollout.files import bundle_of, catalogue_entry_of, frontmatter_of, loaded_skill_of

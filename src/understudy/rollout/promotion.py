@@ -1,10 +1,9 @@
 """Promoting: a procedure becomes a draft, and a draft goes from stage to stage."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, UnderstudyError, coded_error
 from understudy.core.principal import Principal
 from understudy.core.text import short_digest

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.rollout.canary_share import has_failed, share_of
 from understudy.rollout.evidence import Counts, EvidenceSums
 from understudy.rollout.model import Rollout, Stage

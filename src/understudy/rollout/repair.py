@@ -2,14 +2,13 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.core.batches import batches
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.rollout.model import RolloutMark, Stage
 from understudy.rollout.mounts import MountKeeper

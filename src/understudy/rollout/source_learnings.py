@@ -1,11 +1,11 @@
 """Revokes promoted skills whose source learning expired, was revoked or was superseded."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import DAEMON, Principal
 from understudy.learnings.events import LearningNotice

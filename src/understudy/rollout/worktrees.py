@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from secrets import token_hex
@@ -14,7 +15,6 @@ from typing import Final
 import structlog
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.tools.base import WORKTREES, FolderPlace, ToolError
 from understudy.tools.paths import open_directory, parse_path, readable_errors
 

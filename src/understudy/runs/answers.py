@@ -1,9 +1,9 @@
 """Validates answers against the questions of a request."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.runs.requests import PersonRequest, RequestKind, RequestState
 

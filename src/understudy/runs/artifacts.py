@@ -1,13 +1,13 @@
 """Artifacts: the full answers of tools, and the captures and input files that have ids as well."""
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from understudy.assets.contents import AssetContent, read_asset
 from understudy.assets.media import MediaKind, kind_of
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.records import HIDDEN

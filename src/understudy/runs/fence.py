@@ -5,9 +5,9 @@ A daemon that was stopped and comes back goes on where it was, though others hav
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from understudy.core.dataclass import dataclass
 from understudy.core.rehearsal import premise
 from understudy.runs.stops import RunTakenOver
 

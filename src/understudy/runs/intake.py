@@ -1,14 +1,13 @@
 """Intake of a run: check it, store its input, choose its route, put it in the line of its session."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.assets.contents import keep, refer
 from understudy.assets.model import Asset, AssetDraft, ReferenceKind
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal

@@ -1,13 +1,12 @@
 """The records of a run, including the snapshot that a resumed run continues from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BeforeValidator
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.principal import Role
 from understudy.core.records import OMIT, Count

@@ -1,10 +1,10 @@
 """Finds open requests, and the run that an answer is for."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.runs.expiry import expire_due

@@ -2,10 +2,9 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Unavailable
 from understudy.core.text import one_line, preview
 from understudy.runs.model import Run

@@ -1,10 +1,10 @@
 """Requests of a run to people: approve a tool call, answer questions, or accept an offer."""
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.machine import Machine
 from understudy.core.principal import Principal, Role
 from understudy.runs.model import RunStatus

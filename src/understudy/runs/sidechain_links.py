@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, UnderstudyError
 from understudy.core.principal import DAEMON, Principal, Role
 from understudy.runs.intake import RunIntake

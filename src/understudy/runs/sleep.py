@@ -5,12 +5,11 @@ transaction that brings what it waits for also wakes it, so neither can be lost.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from understudy.core.audit import AuditEntry
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.runs.deliveries import queue_unread
 from understudy.runs.lifecycle import RUN, status_event

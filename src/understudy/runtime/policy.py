@@ -6,6 +6,7 @@ is located by its JSON pointer.
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from math import ceil, floor
 from typing import Any, ClassVar, Final, Generic, TypeVar
@@ -16,7 +17,6 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError
 from pydantic_core import core_schema as schemas
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, Invalid, UnderstudyError, coded_error
 from understudy.core.mistakes import TOO_MANY, at_beginning, mistakes_of
 from understudy.core.pointer import pointer

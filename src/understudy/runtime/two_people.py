@@ -1,11 +1,11 @@
 """Two-person rule: changes that a second person has to approve, and pending ones."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.core.principal import Principal
 from understudy.core.records import HIDDEN, OMIT, OMIT_EMPTY, JsonObject, reduced
 

@@ -2,11 +2,11 @@
 
 import tomllib
 from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from understudy.core.dataclass import dataclass
 from understudy.settings import RouteConfig
 
 HERE: Final = Path(__file__).parent

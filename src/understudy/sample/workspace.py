@@ -3,13 +3,12 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal

@@ -1,12 +1,11 @@
 """One fire of a schedule, in one transaction: permission, overlap, submission, next time."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.ids import new_id
 from understudy.core.principal import DAEMON, Principal, Role
 from understudy.core.text import preview

@@ -1,11 +1,11 @@
 """The records of a schedule, and its state machine."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.machine import Machine
 from understudy.core.records import OMIT
 from understudy.runs.submission import Submission

@@ -1,14 +1,13 @@
 """The worker duty of schedules: fires due ones, in any number of daemons."""
 
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 import structlog
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, UnderstudyError
 from understudy.core.page import PageRequest
 from understudy.core.principal import DAEMON

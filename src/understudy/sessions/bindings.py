@@ -1,10 +1,10 @@
 """Bindings: keys of callers, each bound to one session."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal

@@ -1,12 +1,11 @@
 """Creation of a session: inheritance from its parent, and reuse of an existing one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from understudy.agents.model import DEFAULT_AGENT_ID, require_agent
 from understudy.core import audit
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal

@@ -1,11 +1,10 @@
 """The journal: append-only events of a session."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import HIDDEN, OMIT
 
 if TYPE_CHECKING:

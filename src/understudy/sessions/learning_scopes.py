@@ -1,10 +1,10 @@
 """The learning scopes that a session sees: its own, its persona's, its projects', the workspace."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.sessions.model import Session
 
 if TYPE_CHECKING:

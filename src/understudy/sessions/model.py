@@ -1,11 +1,10 @@
 """The records of sessions, personas, projects and sidechains."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.records import OMIT, OMIT_EMPTY, JsonObject, ScopeLists
 

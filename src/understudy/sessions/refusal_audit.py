@@ -1,14 +1,13 @@
 """Audit entries of refused changes, for paths that write none themselves."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.core.audit import AuditEntry, AuditOutcome, current_request_id
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, Invalid, UnderstudyError
 from understudy.core.principal import Principal
 from understudy.core.text import and_more, preview, printable

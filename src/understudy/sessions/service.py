@@ -1,13 +1,12 @@
 """Use cases of sessions: create or reuse, bind, narrow, end."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, coded_error
 from understudy.core.ids import check_caller_id
 from understudy.core.page import Page, PageRequest

@@ -1,12 +1,12 @@
 """Tasks of a session: their status, order and dependencies."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.machine import Machine
 from understudy.core.records import HIDDEN, OMIT, extended

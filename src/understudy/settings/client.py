@@ -2,10 +2,8 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
-
-from understudy.core.dataclass import dataclass
 
 # A daemon that listens on every address is reached at this machine's own.
 _REACHED_AT: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - not bound here

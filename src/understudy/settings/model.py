@@ -1,13 +1,12 @@
 """The settings of the daemon, and its command-line flags."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from understudy.core.dataclass import dataclass
 from understudy.core.sight import Isolation
 from understudy.core.urls import is_loopback
 from understudy.settings.config_file import (

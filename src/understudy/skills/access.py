@@ -1,10 +1,10 @@
 """Access to skills: who may use one, change it, or see that it exists."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal, Role
 from understudy.core.records import OMIT

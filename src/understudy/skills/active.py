@@ -2,11 +2,10 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
 from understudy.core.records import OMIT, extended
 from understudy.core.scope import ALL

@@ -1,19 +1,18 @@
 """The skills that an agent may use for a user: listed, searched with BM25, and loaded."""
 
 import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable, coded_error
-from understudy.core.lazy import lazy_pattern
 from understudy.core.scope import Gate
 from understudy.core.text import LATIN, UNSPACED
 from understudy.sessions.model import Session, require_session
@@ -47,8 +46,8 @@ PART_OF_SLUG: Final = 25.0
 MAX_QUERY_CHARS: Final = 2_000
 _MAX_TOKEN_CHARS: Final = 64
 _MAX_TEXT_CHARS: Final = 4_000
-_RUN: Final = lazy_pattern(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
-_FIRST_UNSPACED: Final = lazy_pattern(rf"[{UNSPACED}]")
+_RUN: Final = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
+_FIRST_UNSPACED: Final = re.compile(rf"[{UNSPACED}]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid
 from understudy.core.scope import ALL, Gate
 from understudy.sessions.model import Session

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.skills.access import Author
 from understudy.skills.content_guard import Acknowledged
 from understudy.skills.model import Skill

@@ -4,12 +4,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from threading import BoundedSemaphore, Event
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, UnderstudyError, Unsafe, coded_error
 from understudy.core.pointer import pointer
 from understudy.core.recent_cache import RecentCache

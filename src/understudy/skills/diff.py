@@ -1,10 +1,10 @@
 """The diff between two versions of a skill."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from typing import Annotated, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.line_diff import Effort, unified
 from understudy.core.records import OMIT
 from understudy.guard.texts import is_text

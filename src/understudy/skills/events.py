@@ -2,11 +2,11 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 import structlog
 
-from understudy.core.dataclass import dataclass
 from understudy.skills.model import Skill
 
 log = structlog.get_logger()

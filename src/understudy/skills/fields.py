@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.invisible_characters import hidden_in
 from understudy.core.text import preview
 from understudy.skills.bundles.document import Value

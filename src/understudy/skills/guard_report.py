@@ -1,9 +1,9 @@
 """The guard report on a stored version: each finding with its line."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid, UnderstudyError
 from understudy.core.records import OMIT, extended
 from understudy.core.text import ELLIPSIS

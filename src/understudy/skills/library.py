@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.agents.model import require_agent
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid, NotFound, coded_error
 from understudy.core.page import MAX_LIMIT, Page, PageRequest
 from understudy.core.principal import Principal, Role

@@ -1,12 +1,11 @@
 """The catalogue entries of stored skills, decided by access and cached until rows change."""
 
 from collections.abc import Hashable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import (
     DamagedRecord,
     DatabaseUnavailable,

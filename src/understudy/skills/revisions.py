@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, UnderstudyError, coded_error
 from understudy.guard.scan import scan_text
 from understudy.skills import versions

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import OMIT
 from understudy.core.text import BYTE_ORDER_MARK
 from understudy.skills.bundles.bundle import Bundle, decode

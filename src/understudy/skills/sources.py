@@ -1,11 +1,10 @@
 """Sources of skills: stored with versions, or read from a folder or a promotion as they are now."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.sessions.model import Session
 from understudy.skills.bundles.bundle import Bundle

@@ -1,10 +1,10 @@
 """Usage of skills: in how many runs each was listed and used, and how those runs ended."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 from understudy.core.clock import DAY_MS, Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.page import Page
 from understudy.core.records import HIDDEN, OMIT
 from understudy.runs.model import RunStatus

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.runtime.service import current_revision

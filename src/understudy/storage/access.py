@@ -1,7 +1,7 @@
 """The stores of tokens, signing keys, the audit and idempotency receipts."""
 
 from collections.abc import Collection
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,6 @@ from understudy.access.signing_keys import SigningKey
 from understudy.access.tokens import TokenRecord
 from understudy.core.audit import AuditEntry, AuditOutcome
 from understudy.core.batches import batches
-from understudy.core.dataclass import dataclass
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import Receipt

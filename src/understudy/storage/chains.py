@@ -8,14 +8,13 @@ after all other locks are held, so waiting for a head cannot deadlock.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from understudy.core.audit import AuditVerification, BadLink, ChainReport, LinkProblem
-from understudy.core.dataclass import dataclass
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import audit, chains, skill_versions

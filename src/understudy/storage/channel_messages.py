@@ -1,13 +1,12 @@
 """The store of channel messages, reactions and threads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from understudy.channels.model import OVER, ChannelMessage, MessageReactions, ThreadWork, TopicKind
-from understudy.core.dataclass import dataclass
 from understudy.core.page import Page, PageRequest
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import (

@@ -7,7 +7,7 @@ the columns. The rows are SQLAlchemy's own.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NoReturn
 from weakref import WeakKeyDictionary
@@ -15,8 +15,6 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import ExecuteStyle
 from sqlalchemy.sql.compiler import SQLCompiler
-
-from understudy.core.dataclass import dataclass
 
 Codec = Callable[[Any], Any]
 # Most plans of one statement, which has another for each length of a list.

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from sys import intern
 from typing import Any, Final
@@ -10,7 +10,6 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.agents.model import SOUL
-from understudy.core.dataclass import dataclass
 from understudy.core.page import Page, PageRequest
 from understudy.evolution.proposals import FileProposal, ProposalState
 from understudy.evolution.record import EntryKind, EntryRef

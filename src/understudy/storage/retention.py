@@ -1,11 +1,11 @@
 """Retention by table: rows are pruned in small batches, oldest first."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from understudy.core.dataclass import dataclass
 from understudy.mailboxes.model import MessageStatus
 from understudy.runs.model import DeliveryStatus
 from understudy.storage.chains import Chains

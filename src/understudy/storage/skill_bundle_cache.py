@@ -4,12 +4,12 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import structlog
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid, LimitExceeded, coded_error
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.folder import read_folder

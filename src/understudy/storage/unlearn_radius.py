@@ -3,13 +3,13 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
 from understudy.assets.model import ReferenceKind
 from understudy.core.batches import batches
-from understudy.core.dataclass import dataclass
 from understudy.learnings.model import TERM_KIND as LEARNING_TERMS
 from understudy.memory.ports import TERM_KIND as MEMORY_TERMS
 from understudy.sessions.learning_scopes import session_scope

@@ -2,10 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal
-
-from understudy.core.dataclass import dataclass
 
 Dialect = Literal["openai", "anthropic"]
 Role = Literal["system", "user", "assistant", "tool"]

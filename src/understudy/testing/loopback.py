@@ -5,10 +5,8 @@ import contextlib
 import json
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from http import HTTPStatus
-
-from understudy.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

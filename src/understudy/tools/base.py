@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Annotated, Any, Final, ParamSpec, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.core.principal import Principal, Role
 

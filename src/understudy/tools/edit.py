@@ -3,11 +3,11 @@
 import os
 import stat
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from understudy.core.dataclass import dataclass
 from understudy.tools.base import (
     Approval,
     Effect,

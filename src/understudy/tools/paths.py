@@ -12,10 +12,10 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.tools.base import FolderPlace, ToolError
 
 MAX_PATH_BYTES: Final = 1024

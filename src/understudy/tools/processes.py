@@ -8,11 +8,11 @@ import sys
 import threading
 from asyncio.subprocess import Process, SubprocessStreamProtocol
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.tools.process_tree import (
     IS_LINUX,
     PR_SET_CHILD_SUBREAPER,

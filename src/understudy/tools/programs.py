@@ -8,10 +8,10 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.tools import shell_supervisor
 from understudy.tools.processes import ChildProcesses, own_program
 from understudy.tools.shell import DEFAULT_PATH, LIMITS, MAX_MEMORY_BYTES, MAX_PROCESSES, PASSED_ON

@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import HIDDEN, Omitted
 
 MIN_TEXT: Final = 4

@@ -1,11 +1,11 @@
 """Revokes a blast radius: learnings, candidates, rollouts, skills and context files."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from understudy.agents.file_versions import NewVersion, keep_version, stored_version
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Conflict, Invalid, NotFound, Rejected
 from understudy.core.page import PageRequest
 from understudy.core.principal import Principal

@@ -1,13 +1,12 @@
 """Unlearning: preview, start, get, verify; and the steps of its durable job."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest

@@ -1,10 +1,10 @@
 """The lab on the wire."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import OMIT
 from understudy.learnings.model import MAX_CONTENT_CHARS, Kind
 from understudy.review.dry_run import CandidateOutlook

@@ -1,10 +1,10 @@
 """Candidates and learnings on the wire: request bodies, and answers that are no records."""
 
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 from pydantic import Field, computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.learnings.bulk import BulkAction
 from understudy.learnings.model import (
     Applies,

@@ -1,6 +1,7 @@
 """The memory context of a session on the wire."""
 
-from understudy.core.dataclass import dataclass
+from dataclasses import dataclass
+
 from understudy.core.records import Omitted, ScopeLists
 from understudy.learnings.model import Applies, Kind
 from understudy.runs.model import RunStatus

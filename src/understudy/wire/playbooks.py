@@ -1,8 +1,9 @@
 """Playbooks and flows on the wire."""
 
+from dataclasses import dataclass
+
 from pydantic import Field
 
-from understudy.core.dataclass import dataclass
 from understudy.playbooks.flow import (
     Attestation,
     FlowContract,

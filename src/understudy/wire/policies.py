@@ -1,11 +1,11 @@
 """Policies on the wire: the records themselves, with their revision."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Generic, TypeVar
 
 from pydantic import Field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.records import OMIT, OMITTED_MARK
 from understudy.learnings.model import Mode, ReviewAction
 from understudy.review.dry_run import MAX_DAYS

@@ -10,14 +10,13 @@ import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from dataclasses import KW_ONLY, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import structlog
 
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.providers.structured import AT_ONCE as MODELS_AT_ONCE
 from understudy.tools.base import in_thread

@@ -1,12 +1,12 @@
 """Retention: deletes records past their retention time, a batch at a time."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from understudy.core.clock import DAY_MS, Clock
-from understudy.core.dataclass import dataclass
 from understudy.work.worker import Claim, WorkerSleep
 
 if TYPE_CHECKING:

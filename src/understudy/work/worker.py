@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Final, Generic, NoReturn, Protocol, TypeVar
 
 from understudy.core.bell import COMMITS, TABLE, Bell
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.work.db_retry import finish_despite_db_outage
 
 T = TypeVar("T")

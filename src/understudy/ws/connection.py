@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,6 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from understudy.core.audit import current_request_id
 from understudy.core.bell import EVENTS
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import Invalid, Unauthenticated, UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role

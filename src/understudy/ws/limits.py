@@ -1,8 +1,7 @@
 """Limits of a connection: sizes, queue and timeouts."""
 
+from dataclasses import dataclass
 from typing import Final
-
-from understudy.core.dataclass import dataclass
 
 MAX_FRAME_BYTES: Final = 512 * 1024
 PING_S: Final = 30.0

@@ -1,7 +1,7 @@
 """WebSocket methods: parameters, role and function of each; no others can be called."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from understudy.agents.file_versions import check_file_name
 from understudy.agents.model import CONTEXT_FILES, ContextFile
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import (
     Invalid,
     Rejected,

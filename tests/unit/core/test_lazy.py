@@ -1,21 +1,15 @@
-"""Modules and expressions that are made when somebody first uses them."""
+"""Modules that are imported when somebody first uses them."""
 
-import gc
-import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 from threading import Barrier
 from types import ModuleType
 
 import pytest
 
-import understudy
-from understudy.core.lazy import _LazyPattern, defer_module, lazy_pattern
-
-HOUSE = Path(understudy.__file__).parent
+from understudy.core.lazy import defer_module
 
 
 @pytest.fixture
@@ -76,27 +70,3 @@ def test_a_module_that_is_there_already_is_not_deferred(package: str) -> None:
     assert sys.modules[package] is real
     with pytest.raises(AttributeError):
         _ = real.no_such_name
-
-
-def test_an_expression_is_compiled_when_it_is_first_used() -> None:
-    broken = lazy_pattern("(")
-    assert broken.pattern == "("
-    with pytest.raises(re.error):
-        broken.search("")
-
-    words = lazy_pattern("[a-z]+", re.IGNORECASE)
-    assert words.findall("Ann, Bob") == ["Ann", "Bob"]
-    assert words.sub("-", "a1") == "-1"
-    assert words.search is words.search
-
-
-def test_every_expression_of_the_house_that_is_compiled_late_is_valid() -> None:
-    for file in HOUSE.rglob("*.py"):
-        if "lazy_pattern(" in file.read_text():
-            import_module(".".join(file.relative_to(HOUSE.parent).with_suffix("").parts))
-
-    late = [each for each in gc.get_objects() if type(each) is _LazyPattern]
-
-    assert len(late) > 200
-    for each in late:
-        re.compile(each.pattern, each._flags)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Final, cast
 
@@ -15,7 +16,6 @@ from understudy.api.operations import admin, operator, viewer
 from understudy.api.paging import Paging, items
 from understudy.api.services import Caller, Services
 from understudy.core.clock import DAY_MS
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, NotFound, coded_error
 from understudy.core.mistakes import words_of
 from understudy.core.pointer import pointer

@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from understudy.console.documentation.content import DocsSection
-from understudy.core.dataclass import dataclass
 
 PREFIX: Final = "#/components/schemas/"
 METHODS: Final = ("get", "post", "put", "patch", "delete")

@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -13,7 +14,6 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from understudy.console.markdown import html_of, parsed, plain
-from understudy.core.dataclass import dataclass
 
 START: Final = "index"
 # A wheel holds a copy; in a checkout the folder lies beside the sources.

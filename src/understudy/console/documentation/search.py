@@ -1,10 +1,10 @@
 """The search of the documentation: sections that contain every word of a query, by score."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from understudy.console.documentation.content import DocsSection
-from understudy.core.dataclass import dataclass
 
 MAX_QUERY_CHARS: Final = 200
 MAX_WORDS: Final = 8

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -12,7 +13,6 @@ from understudy.console.forms import number_of
 from understudy.console.page import ConsolePage
 from understudy.console.pages.overview import agreement_of
 from understudy.console.visits import Visit
-from understudy.core.dataclass import dataclass
 
 Parts = dict[str, Any]
 CONFLICT: Final = 409

@@ -1,11 +1,11 @@
 """The judge of replays: asks a model whether a run did its task; undecided on any failure."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
 from understudy.learnings.capture_settings import ModelChoice
 from understudy.memory.texts import Cleaner

@@ -1,12 +1,12 @@
 """Reports of replays: how each recorded run fares with and without the skill."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.rollout.model import Rollout
 from understudy.rollout.outcome import SuccessTally, wilson_interval
 

@@ -3,12 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.rollout.trials.runs import is_of_trial
 from understudy.runs.execute import MAX_RUN_EVENTS, RunExecution, Steps

@@ -5,7 +5,7 @@ All progress is in rows, so any daemon continues where another stopped.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -13,7 +13,6 @@ import structlog
 
 from understudy.core.bell import Bell
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError
 from understudy.rollout.evidence import last_output
 from understudy.rollout.replay.judge import Opinion, ReplayJudge

@@ -1,13 +1,13 @@
 """Runs of trials and replays: each in a session and a folder of its own."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 import structlog
 
 from understudy.agents.built_in import NOT_OF_VERIFICATION
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DatabaseUnavailable, UnderstudyError, coded_error
 from understudy.core.principal import DAEMON, Principal
 from understudy.permissions.model import CallRule, PermissionDecision

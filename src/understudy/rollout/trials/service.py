@@ -1,14 +1,13 @@
 """Use cases of trials: execute a definition, and record the result as evidence."""
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
 from understudy.core import audit
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, coded_error
 from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest

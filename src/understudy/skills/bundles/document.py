@@ -7,12 +7,11 @@ no file can create an object or a bomb.
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import yaml
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import FieldError, UnderstudyError, coded_error
 from understudy.core.text import BYTE_ORDER_MARK
 

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from understudy.access.signing_keys import MAX_NAME_CHARS, is_signed_by, key_id_of, public_key_of
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.text import printable
 from understudy.runtime.service import current_revision

@@ -3,11 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.text import BYTE_ORDER_MARK, ELLIPSIS
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.document import FENCE, Value, read_front_matter

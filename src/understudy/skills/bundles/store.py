@@ -2,12 +2,12 @@
 
 import threading
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from pydantic import computed_field
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord, coded_error
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.model import SkillVersion

@@ -7,9 +7,9 @@ every entry with a matching local header, no overlaps.
 import stat
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.text import quoted
 from understudy.skills.bundles.paths import refused_by

@@ -2,13 +2,12 @@
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.text import and_more
 from understudy.skills.dependencies.names import Manager, check_dependency, is_name
 from understudy.skills.dependencies.python_imports import ALTERNATIVES

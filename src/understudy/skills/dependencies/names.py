@@ -1,10 +1,10 @@
 """Valid names of packages and programs: they end up on the command line of an installer."""
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import coded_error
 
 

@@ -3,10 +3,9 @@
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.skills.bundles.bundle import Bundle
 from understudy.skills.bundles.document import Value
 from understudy.skills.bundles.manifest import Manifest

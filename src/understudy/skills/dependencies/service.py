@@ -3,14 +3,13 @@
 import re
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import DamagedRecord
 from understudy.core.page import MAX_LIMIT, PageRequest, decode_cursor
 from understudy.core.principal import Role

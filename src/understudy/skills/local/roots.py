@@ -3,12 +3,11 @@
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.skills.bundles.limits import MANIFEST
 from understudy.skills.local.skill import LocalLoad, LocalSkill, Warned, load_skill
 

@@ -4,11 +4,10 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.errors import UnderstudyError
 from understudy.core.invisible_characters import hidden_in
 from understudy.core.page import Page, PageRequest, decode_cursor, encode_cursor

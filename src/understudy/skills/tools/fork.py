@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.dataclass import dataclass
 from understudy.core.principal import Principal, Role
 from understudy.core.scope import Gate, Scope
 from understudy.permissions.globs import WILDCARDS, matches
