@@ -3,8 +3,7 @@
 import asyncio
 import json
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from understudy.core.sight import Sight, current_sight
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import RunRequest
 from understudy.sessions.journal import EventKind
-from understudy.wire.veil import Mask, veil
+from understudy.wire.masking import masked, quotations_near
 
 MARK = "zanzibar"
 LEARNED = f"The door code is {MARK} 4711"
@@ -290,7 +289,7 @@ def test_what_was_said_long_before_is_streamed_at_once(
     run = make_run(session_id, user_id="admin")
     with daemon.resources.units.write() as unit:
         unit.runs.add(run)
-    mask = Mask.of(daemon.resources.units, session_id, run.run_id)
+    quotations = quotations_near(daemon.resources.units, (session_id, run.run_id))
     text = "word " * 2_000
 
     async def first() -> str:
@@ -305,108 +304,34 @@ def test_what_was_said_long_before_is_streamed_at_once(
         deltas.end(run.run_id)
         return str(json.loads(line[len("data: ") :])["text"])
 
-    ready = mask.ready(text)
+    ready = quotations.settled(text)
     assert 0 < ready < len(text)
     assert asyncio.run(first()) == text[:ready]
     # Blanks between the words of a statement make it longer.
     spread = text.replace(" ", " " * 50)
-    assert len(" ".join(spread[mask.ready(spread) :].split())) >= len(LEARNED)
-
-
-PATH = r"Her salary is in C:\temp\new\files of Ann"
-QUOTED = 'Her word is "swordfish" since May'
-WAGE = "Lương của chị Lan là 50 triệu"
-LONG = "a " * 700 + "b c"
-
-
-def as_json(*texts: str, ensure_ascii: bool = True) -> str:
-    return json.dumps({"text": "I know: " + " ".join(texts)}, ensure_ascii=ensure_ascii)
-
-
-@pytest.fixture
-def say_sensitive(root: Person, ids: Mapping[str, str]) -> Iterator[Callable[[str], None]]:
-    """Keeps statements that viewers may not read, for one test."""
-    made: list[str] = []
-
-    def say(content: str) -> None:
-        wanted = {
-            "scope": {"kind": "workspace", "id": "default"},
-            "kind": "fact",
-            "content": content,
-            "sensitivity": "sensitive",
-            "source": {"run_id": ids["run_id"], "session_id": "s1"},
-        }
-        made.append(root.ok("POST", "/v1/learning-candidates", wanted)["candidate_id"])
-
-    yield say
-    for candidate_id in made:
-        root.ok("POST", f"/v1/learning-candidates/{candidate_id}/reject", {})
-
-
-@pytest.mark.parametrize(
-    ("statement", "text"),
-    [
-        (PATH, as_json(PATH)),
-        (PATH, f"I know: {PATH}"),
-        (PATH, as_json(as_json(PATH))),
-        (QUOTED, as_json(QUOTED)),
-        (QUOTED, as_json(as_json(QUOTED))),
-        (f'"{QUOTED}"', as_json(f'"{QUOTED}"')),
-        (WAGE, as_json(WAGE)),
-        (WAGE, as_json(WAGE.upper(), ensure_ascii=False)),
-        (WAGE, as_json(as_json(WAGE))),
-        (WAGE, as_json("İ", WAGE)),
-        ("He earns 5000 a month", as_json("he\n earns\t5000\fa MONTH!")),
-        ("He earns 5000 a month", as_json(as_json("he\n earns\t5000\fa MONTH!"))),
-    ],
-)
-def test_a_statement_is_masked_however_it_is_written(
-    daemon: Daemon, say_sensitive: Callable[[str], None], statement: str, text: str
-) -> None:
-    say_sensitive(statement)
-    told = veil(daemon.resources.units, Sight(sees_sensitive=False), text)
-    assert "I know: " in told
-    assert "[sensitive]" in told
-    for word in ("temp", "swordfish", "tri", "5000"):
-        assert word not in told
-    if text.startswith("{"):
-        json.loads(told)
-
-
-def test_statements_that_overlap_are_masked_to_their_end(
-    daemon: Daemon, say_sensitive: Callable[[str], None]
-) -> None:
-    say_sensitive("He earns 7000 euros")
-    say_sensitive("7000 euros until next May")
-    told = veil(
-        daemon.resources.units, Sight(sees_sensitive=False), "He earns 7000 euros until next May!"
-    )
-    assert told == "[sensitive]!"
+    assert len(" ".join(spread[quotations.settled(spread) :].split())) >= len(LEARNED)
 
 
 @pytest.mark.parametrize("content", ["session_id", "true", "null", "1234", '", "', '"x": [ {'])
 def test_a_statement_that_looks_like_json_leaves_the_json_whole(
-    daemon: Daemon, say_sensitive: Callable[[str], None], content: str
+    daemon: Daemon, root: Person, ids: Mapping[str, str], content: str
 ) -> None:
-    say_sensitive(content)
+    wanted = {
+        "scope": {"kind": "workspace", "id": "default"},
+        "kind": "fact",
+        "content": content,
+        "sensitivity": "sensitive",
+        "source": {"run_id": ids["run_id"], "session_id": "s1"},
+    }
+    made = root.ok("POST", "/v1/learning-candidates", wanted)["candidate_id"]
     shown = {"session_id": "s1", "list": ["a", "b"], "x": [{"t": True, "n": None, "at": 1712345}]}
-    told = veil(
-        daemon.resources.units,
-        Sight(sees_sensitive=False),
-        json.dumps({**shown, "said": f"it is {content}"}),
-    )
-    assert json.loads(told) == {**shown, "said": "it is [sensitive]"}
-
-
-def test_a_statement_of_many_equal_words_takes_no_long_look(
-    daemon: Daemon, say_sensitive: Callable[[str], None]
-) -> None:
-    say_sensitive(LONG)
-    began = time.process_time()
-    told = veil(daemon.resources.units, Sight(sees_sensitive=False), as_json("a " * 500_000, LONG))
-    assert "b c" not in told
-    # Tried at every word anew, it took half a minute.
-    assert time.process_time() - began < 8
+    reset = current_sight.set(Sight(sees_sensitive=False))
+    try:
+        seen = masked(daemon.resources.units, {**shown, "said": f"it is {content}"})
+    finally:
+        current_sight.reset(reset)
+        root.ok("POST", f"/v1/learning-candidates/{made}/reject", {})
+    assert seen == {**shown, "said": "it is [sensitive]"}
 
 
 def test_an_export_of_a_skill_is_masked_for_viewers_alone(
@@ -426,28 +351,3 @@ def test_an_export_of_a_skill_is_masked_for_viewers_alone(
     assert LEARNED.encode() in whole["doors/SKILL.md"]
     assert MARK.encode() not in b"".join(masked.values())
     assert b"Know: [sensitive]" in masked["doors/SKILL.md"]
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        LEARNED.replace("door", "do\u200bor"),
-        LEARNED.replace("door code", "**door** code"),
-        LEARNED.replace(MARK, f"`{MARK}`"),
-        LEARNED.replace("code", "co\u00adde\u2060"),
-        f"_{LEARNED}_",
-    ],
-)
-def test_marks_that_are_not_read_do_not_hide_a_statement(
-    ids: Mapping[str, str], daemon: Daemon, written: str
-) -> None:
-    units = daemon.resources.units
-    sight = Sight(sees_sensitive=False)
-    for text in (
-        f"It says: {written}. So knock.",
-        json.dumps({"a_b": f"x {written}"}, ensure_ascii=False),
-    ):
-        shown = veil(units, sight, text)
-        assert MARK not in shown
-        assert shown.startswith(text[:9])
-    assert json.loads(veil(units, sight, json.dumps({"a_b": written}))).keys() == {"a_b"}

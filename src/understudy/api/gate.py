@@ -21,6 +21,7 @@ from understudy.access.sign_in import COOKIE
 from understudy.access.tokens import ACT_FOR, bearer_token
 from understudy.api.idempotency import answer_once, claim_of
 from understudy.api.limits import bounded
+from understudy.api.masked_answers import masked_answer
 from understudy.api.middleware import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
@@ -33,7 +34,6 @@ from understudy.api.services import (
     services_of,
 )
 from understudy.api.two_people import with_second
-from understudy.api.veil import veiled
 from understudy.core.errors import coded_error
 from understudy.core.mistakes import many_mistakes
 from understudy.core.principal import Principal, Role
@@ -163,7 +163,7 @@ class GatedRoute(APIRoute):
                     answer = without_stream(request.scope, await act())
                 else:
                     answer = await answer_once(services, claim, act)
-            answer = await veiled(strict, services, answer)
+            answer = await masked_answer(strict, services, answer)
             if isinstance(answer, StreamingResponse) and answer.media_type == EVENT_STREAM:
                 _watch(request, services, operation, answer)
             return answer

@@ -22,7 +22,7 @@ from understudy.channels.worker import channel_topic
 from understudy.core.bell import EVENTS, STOPPING
 from understudy.core.errors import coded_error
 from understudy.core.showable import showable
-from understudy.core.sight import current_sight
+from understudy.core.sight import WHOLE, current_sight
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import require_run
 from understudy.runs.remembered import with_remembered
@@ -35,7 +35,7 @@ from understudy.sessions.journal import (
 )
 from understudy.wire import events as wire
 from understudy.wire.events import DELTA, DELTA_RESET
-from understudy.wire.veil import Mask
+from understudy.wire.masking import masked, quotations_near
 
 MAX_NUMBER: Final = 2**62
 STEP_EVENTS: Final[Mapping[EventKind, str]] = {
@@ -138,8 +138,6 @@ POLL_S: Final = 1.0
 HEARTBEAT: Final = b": heartbeat\n\n"
 HEADERS: Final = {"X-Accel-Buffering": "no"}
 Read = Callable[[], Sequence[JournalEvent]]
-# A channel event, and its message.
-SeenEvent = tuple[ChannelEvent, ChannelMessage | None]
 _MESSAGES: Final = TypeAdapter(ChannelMessage)
 T = TypeVar("T")
 P = TypeVar("P", bound=Hashable)
@@ -332,13 +330,13 @@ async def stream_run(
     journal = RunJournal(services, run_id, topic)
     pulse = StreamHeartbeat(services, (topic, delta_topic(run_id)))
     pulse.sent()
-    sees_all = current_sight.get().sees_sensitive
+    mask = partial(_masked, services, session_id, run_id)
+    sees_all = current_sight.get() == WHOLE
     while pulse.is_open:
         seen = pulse.counts()
         spoken = services.resources.deltas.current(run_id)
         has_ended, events = await journal.news(spoken, seen, state.position.offset)
         if not sees_all:
-            mask = partial(_masked, services, session_id, run_id)
             events, spoken = await run_in_threadpool(mask, events, spoken)
         has_spoken = False
         for frame in _frames(state, events, None if journal.has_more else spoken):
@@ -363,26 +361,36 @@ def _masked(
     events: Sequence[JournalEvent],
     spoken: Spoken | None,
 ) -> tuple[Sequence[JournalEvent], Spoken | None]:
-    """What a reader may see of messages who sees nothing sensitive.
+    """What a reader may see who does not see everything.
 
     A statement has no shape before its last word, so of the text that a model is still saying, as
-    much as a statement may take is held back. A mask keeps the positions in it.
+    much as a quotation may take is held back. A message keeps the positions in it.
     """
-    if spoken is None and all(event.kind is not EventKind.MESSAGE for event in events):
-        return events, spoken
-    mask = Mask.of(services.resources.units, session_id, run_id)
-    if not mask:
-        return events, spoken
-    if spoken is not None:
-        told = mask.over(spoken.text)[: mask.ready(spoken.text)]
-        spoken = replace(spoken, text=told) if told else None
-    return tuple(_with_mask(mask, event) for event in events), spoken
+    has_message = spoken is not None or any(it.kind is EventKind.MESSAGE for it in events)
+    if has_message and not current_sight.get().sees_sensitive:
+        quotations = quotations_near(services.resources.units, (session_id, run_id))
+        if spoken is not None and quotations:
+            settled = quotations.covered(spoken.text)[: quotations.settled(spoken.text)]
+            spoken = replace(spoken, text=settled) if settled else None
+        events = tuple(
+            replace(
+                event,
+                data={**event.data, "text": quotations.covered(str(event.data.get("text", "")))},
+            )
+            if event.kind is EventKind.MESSAGE
+            else event
+            for event in events
+        )
+    return masked_events(services, events), spoken
 
 
-def _with_mask(mask: Mask, event: JournalEvent) -> JournalEvent:
-    if event.kind is not EventKind.MESSAGE:
-        return event
-    return replace(event, data={**event.data, "text": mask.over(str(event.data.get("text", "")))})
+def masked_events(services: Services, events: Sequence[JournalEvent]) -> Sequence[JournalEvent]:
+    """Events with their data masked for their reader, who sees the sessions and runs themselves."""
+    if current_sight.get() == WHOLE:
+        return events
+    parts = [{"session_id": it.session_id, "run_id": it.run_id, "data": it.data} for it in events]
+    shown = masked(services.resources.units, parts)
+    return [replace(event, data=part["data"]) for event, part in zip(events, shown, strict=True)]
 
 
 def _frames(
@@ -417,7 +425,8 @@ async def follow_session(services: Services, session_id: str, after: int) -> Asy
     def read(after: int) -> Sequence[JournalEvent]:
         with services.resources.units.read() as unit:
             page = unit.journal.page(session_id=session_id, after_offset=after, limit=BATCH)
-            return with_remembered(unit, page.events)
+            events = with_remembered(unit, page.events)
+        return masked_events(services, events)
 
     pulse = StreamHeartbeat(services, (f"session:{session_id}",))
     async for chunk in _follow(pulse, read, after, lambda event: event.offset):
@@ -434,17 +443,20 @@ async def follow_all(services: Services, after: int) -> AsyncIterator[bytes]:
 async def follow_channel(services: Services, channel_id: str, after: int) -> AsyncIterator[bytes]:
     """Stream the events of a channel after a number."""
 
-    def read(after: int) -> Sequence[SeenEvent]:
-        return services.channels.service.events(channel_id, after=after, limit=BATCH)
+    def read(after: int) -> Sequence[StreamFrame]:
+        events = services.channels.service.events(channel_id, after=after, limit=BATCH)
+        frames = [channel_frame(*event) for event in events]
+        shown = masked(services.resources.units, [frame.data for frame in frames])
+        return [replace(frame, data=data) for frame, data in zip(frames, shown, strict=True)]
 
     is_shared = not services.resources.settings.is_sqlite
     pulse = StreamHeartbeat(services, (channel_topic(channel_id),), is_polled=is_shared)
     yield f"id: {after}\n\n".encode()
-    async for events in batches(pulse, read, after, lambda seen: seen[0].sequence):
-        for event, message in events:
+    async for frames in batches(pulse, read, after, lambda frame: int(frame.id)):
+        for frame in frames:
             pulse.sent()
-            yield channel_frame(event, message).encode()
-        if not events:
+            yield frame.encode()
+        if not frames:
             pulse.sent()
             yield HEARTBEAT
 
@@ -462,9 +474,9 @@ def all_events(services: Services) -> Callable[[int], Sequence[JournalEvent]]:
 
     def read(after: int) -> Sequence[JournalEvent]:
         with services.resources.units.read() as unit:
-            return with_remembered(
-                unit, unit.journal.page(after_sequence=after, limit=BATCH).events
-            )
+            page = unit.journal.page(after_sequence=after, limit=BATCH)
+            events = with_remembered(unit, page.events)
+        return masked_events(services, events)
 
     return read
 

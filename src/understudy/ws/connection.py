@@ -18,13 +18,13 @@ from understudy.core.errors import Invalid, Unauthenticated, UnderstudyError, co
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
 from understudy.core.showable import showable
-from understudy.core.sight import WHOLE, current_sight, sight_of
+from understudy.core.sight import current_sight, sight_of
 from understudy.core.strict_json import check, load
 from understudy.sessions.journal import EventKind, JournalEvent
 from understudy.skills.events import SkillEvent, SkillEventName
 from understudy.skills.library import SkillLibrary
 from understudy.wire.base import JsonObject
-from understudy.wire.veil import veil
+from understudy.wire.masking import masked
 from understudy.wire.websocket import MAX_ID_CHARS, FrameError, FrameId, RequestFrame
 from understudy.work.db_retry import repeat_while_db_down, retry_while_db_down
 from understudy.ws.errors import error_of, wrong_values
@@ -307,7 +307,7 @@ class WebSocketConnection:
             return error_frame(bad.id, error_of(bad.cause, self._caller.locale)), bad.cause
         try:
             payload = answer(self._services, self._caller, frame).model_dump(mode="json")
-            return self._veiled(answer_frame(frame.id, payload), asked=text), None
+            return answer_frame(frame.id, self._masked(payload, text)), None
         except Exception as error:  # noqa: BLE001 - the edge: a caller gets an answer, the log the rest
             return error_frame(frame.id, error_of(error, self._caller.locale)), error
 
@@ -364,16 +364,14 @@ class WebSocketConnection:
             events = unit.journal.read(after_sequence=after, kinds=RUN_EVENTS, limit=MAX_RUN_EVENTS)
         return _place(after, newest, events), events
 
-    def _veiled(self, frame: str, *, asked: str = "") -> str:
-        """A frame masked for its reader; text of the request itself may appear in its answer."""
-        sight = current_sight.get()
-        if sight == WHOLE:
-            return frame
-        return veil(self._services.resources.units, sight, frame, asked)
+    def _masked(self, payload: JsonObject, asked: str = "") -> JsonObject:
+        """A payload masked for its reader; text of the request itself may appear in its answer."""
+        shown: JsonObject = masked(self._services.resources.units, payload, asked)
+        return shown
 
     def _event(self, name: str, payload: Mapping[str, object]) -> str:
         self._caller.principal()
-        return self._veiled(event_frame(name, payload, self._seq + 1))
+        return event_frame(name, self._masked(dict(payload)), self._seq + 1)
 
     async def _send_event(self, name: str, payload: Mapping[str, object]) -> None:
         frame = await run_in_threadpool(self._event, name, payload)

@@ -16,7 +16,7 @@ from understudy.background_tasks.model import (
 )
 from understudy.core.page import Page
 from understudy.core.sight import current_sight
-from understudy.wire.veil import Mask
+from understudy.wire.masking import quotations_near
 
 router = APIRouter(tags=["background_tasks"], route_class=GatedRoute)
 TaskId = Annotated[str, Path(description="id of the background task")]
@@ -59,7 +59,7 @@ def output(
     """What a background task has printed so far, from an offset on; secrets are taken out."""
 
     def masked(text: str, session_id: str, run_id: str) -> str:
-        return Mask.of(services.resources.units, session_id, run_id).over(text)
+        return quotations_near(services.resources.units, (session_id, run_id)).covered(text)
 
     mask = None if current_sight.get().sees_sensitive else masked
     return services.background_tasks.output(task_id, offset=offset, limit=limit, mask=mask)

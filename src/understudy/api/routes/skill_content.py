@@ -13,7 +13,6 @@ from understudy.api.routes.skills import ONE, SkillRef, acknowledged
 from understudy.api.services import Caller, Services
 from understudy.core.clock import DAY_MS
 from understudy.core.page import Page
-from understudy.core.sight import current_sight
 from understudy.runtime.two_people import TwoApprovers
 from understudy.skills.access import Author
 from understudy.skills.bundles.store import BundleFile
@@ -22,6 +21,7 @@ from understudy.skills.guard_report import GuardReport
 from understudy.skills.model import number_of
 from understudy.skills.usage import SkillUsage, day_begin
 from understudy.wire.base import VersionNumber
+from understudy.wire.masking import masked
 from understudy.wire.skills import (
     AcceptDraft,
     RejectDraft,
@@ -30,7 +30,6 @@ from understudy.wire.skills import (
     SkillVersions,
     SkillVersionView,
 )
-from understudy.wire.veil import veil
 
 router = APIRouter(tags=["skills"], route_class=GatedRoute)
 InVersion = Annotated[
@@ -142,9 +141,8 @@ def export(
     skill_id: SkillRef, services: Services, caller: Caller, version: InVersion = None
 ) -> Response:
     """A version as a ZIP archive that any reader of Agent Skills takes."""
-    sight, units = current_sight.get(), services.resources.units
-    # An archive is no text to the mask of answers.
-    mask = str if sight.sees_sensitive else partial(veil, units, sight)
+    # The mask of answers sees no texts in an archive.
+    mask = partial(masked, services.resources.units)
     exported = services.skills.library.export(caller, skill_id, version, mask=mask)
     return Response(
         exported.content,
