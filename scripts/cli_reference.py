@@ -172,6 +172,32 @@ SETTINGS: Final = (
         variable="UNDERSTUDY_DATABASE_URL",
     ),
     Setting(
+        name="database.pool_size",
+        meaning="`[database] pool_size = 16`: connections to PostgreSQL that a daemon keeps open, at "
+        "least 5",
+        default="`16`",
+        variable="UNDERSTUDY_DATABASE_POOL_SIZE",
+    ),
+    Setting(
+        name="database.max_overflow",
+        meaning="how many more it opens under load",
+        default="`16`",
+        variable="UNDERSTUDY_DATABASE_MAX_OVERFLOW",
+    ),
+    Setting(
+        name="database.statement_timeout_ms",
+        meaning="PostgreSQL ends a statement that takes longer; `0` leaves it to the server",
+        default="`0`",
+        variable="UNDERSTUDY_DATABASE_STATEMENT_TIMEOUT_MS",
+    ),
+    Setting(
+        name="database.direct_url",
+        meaning="leads to the PostgreSQL server itself where `database_url` leads to a "
+        "[pooler in transaction mode](../howto/run-on-postgresql.md#behind-a-pooler)",
+        default="`database_url`",
+        variable="UNDERSTUDY_DATABASE_DIRECT_URL",
+    ),
+    Setting(
         name="workspace",
         meaning="the agents' working directory",
         default="`<home>/workspace`",

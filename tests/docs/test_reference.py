@@ -9,15 +9,20 @@ import pytest
 
 from scripts.cli_reference import CLIENT, MCP_FIELDS, ROUTE_FIELDS, SETTINGS, WITHOUT_FILE
 from understudy import settings
-from understudy.settings import FileConfig, Flags, RouteConfig, load_settings
+from understudy.settings import DatabaseConfig, FileConfig, Flags, RouteConfig, load_settings
 from understudy.settings.mcp import McpServerConfig
 
 ROOT = Path(__file__).parents[2]
+POSTGRESQL = "postgresql://understudy@db.example/understudy"
 VALUES = {
     "bind": "127.0.0.1:9",
     "database_url": "sqlite:////tmp/x.db",
     "debug_level": "full",
     "log_level": "debug",
+    "database.pool_size": "8",
+    "database.max_overflow": "8",
+    "database.statement_timeout_ms": "1000",
+    "database.direct_url": POSTGRESQL,
 }
 
 
@@ -33,9 +38,11 @@ def test_the_reference_pages_are_current() -> None:
 
 
 def test_every_key_of_the_config_file_is_described() -> None:
-    described = {setting.name for setting in SETTINGS if setting.in_file}
+    described = {setting.name.partition(".")[0] for setting in SETTINGS if setting.in_file}
 
     assert described == set(FileConfig.model_fields) - {"routes", "mcp"}
+    of_database = {s.name.partition(".")[2] for s in SETTINGS if s.name.startswith("database.")}
+    assert of_database == set(DatabaseConfig.model_fields)
     assert set(ROUTE_FIELDS) == set(RouteConfig.model_fields)
     assert set(MCP_FIELDS) == set(McpServerConfig.model_fields)
 
@@ -59,6 +66,7 @@ def test_a_setting_is_read_from_its_variable(setting, tmp_path: Path) -> None:
     config.write_text("")
     value = VALUES.get(setting.name, str(config if setting.name == "config" else tmp_path))
 
-    loaded = load_settings(Flags(), {setting.variable: value})
+    url = POSTGRESQL if setting.name.startswith("database.") else None
+    loaded = load_settings(Flags(database_url=url), {setting.variable: value})
 
     assert loaded.sources[setting.name] == "environment"

@@ -11,6 +11,7 @@ from tests.e2e.conftest import routes_to
 from tests.support.daemon import PATIENCE_S, DaemonProcess, capture_off, wait_for
 from tests.support.planned_runs import MODEL_CALLS, all_ended, check_journal, journal_of, plan_for
 from tests.support.postgres import MakeDatabase
+from tests.support.transaction_pooler import transaction_pooler
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = [pytest.mark.e2e, pytest.mark.postgres]
@@ -70,6 +71,40 @@ def test_two_daemons_share_the_work_and_keep_the_order(
             events = journal_of(second, session)
             check_journal(events, [run for run in labels if labels[run].startswith(session)])
     assert {run["status"] for run in runs.values()} == {"completed"}
+
+
+def test_behind_a_transaction_pooler_daemons_work_and_take_over(
+    tmp_path: Path, model: FakeModel, make_database: MakeDatabase
+) -> None:
+    url = make_database()
+    config, direct = routes_to(model), {"UNDERSTUDY_DATABASE_DIRECT_URL": url}
+    sessions = [f"s{number}" for number in range(4)]
+    with (
+        transaction_pooler(url) as pooled,
+        DaemonProcess(tmp_path / "one", pooled, direct, config) as first,
+        DaemonProcess(tmp_path / "two", pooled, direct, config) as second,
+    ):
+        for session in sessions:
+            first.post("/v1/sessions", {"session_id": session})
+        assert first.run("s0", "hello")["status"] == "completed"
+        model.hold()
+        asked = len(model.requests)
+        labels = {}
+        for number in range(2):
+            for session in sessions:
+                label = f"{session}-r{number}"
+                labels[first.submit(session, plan_for(label))] = label
+        model.wait_for_requests(asked + 4, timeout_s=PATIENCE_S)
+        first.kill()
+        model.release()
+        runs = wait_for(lambda: all_ended(second, len(labels) + 1), 90, what="all runs to end")
+        journals = {session: journal_of(second, session) for session in sessions[1:]}
+        log = second.log()
+    assert {run["status"] for run in runs.values()} == {"completed"}
+    for session, events in journals.items():
+        check_journal(events, [run for run in labels if labels[run].startswith(session)])
+    assert "background.failed" not in log
+    assert "Traceback" not in log
 
 
 def test_a_daemon_that_only_lost_its_heartbeat_keeps_its_runs(

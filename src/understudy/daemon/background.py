@@ -180,7 +180,7 @@ class Background:
             "unlearns": self._unlearning().run,
         }
         if not resources.settings.is_sqlite:
-            workers["reaper"] = Reaper(resources.settings.database_url, resources.engine).run
+            workers["reaper"] = Reaper(resources.settings.direct_url, resources.engine).run
         return workers
 
     async def _suggesting(self) -> None:

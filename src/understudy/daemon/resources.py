@@ -59,13 +59,14 @@ class Resources:
         self.deltas = DeltaHub(self.bell)
         self.scrub = partial(scrub, literals=settings.secrets)
         self.routes = Routes(settings, scrub=self.scrub, built_in=sample.ROUTES)
-        self.database = open_engine(settings.database_url)
+        self.database = open_engine(settings.database_url, settings.database)
         # Another one at each start, while the executor of SQLite keeps its name.
         self.process_id = _process_id()
         self.engine_database = self._open_engine_database()
         self.engine = DurableEngine(
             self.engine_database,
             executor_id=LOCAL_EXECUTOR if settings.is_sqlite else self.process_id,
+            direct_url=settings.database.direct_url,
         )
         self.cache = QueryCache(is_alone=settings.is_sqlite)
         self.units = Units(
@@ -88,7 +89,7 @@ class Resources:
         """The listeners that connect this daemon to others on the same database."""
         if self.settings.is_sqlite:
             return ()
-        url = self.settings.database_url
+        url = self.settings.direct_url
         return (
             EventListener(url, lambda session_id: self.units.ring({session_id}), self.cache),
             Heartbeat(url, self.engine.executor_id),
@@ -102,7 +103,7 @@ class Resources:
             return True  # only one daemon at a time opens the file
         try:
             with (
-                connect(self.settings.database_url, silence_ms=SILENCE_MS) as connection,
+                connect(self.settings.direct_url, silence_ms=SILENCE_MS) as connection,
                 try_lock(connection, process_id) as is_free,
             ):
                 return is_free

@@ -39,8 +39,12 @@ Work = Callable[[str], Coroutine[Any, Any, None]]
 class DurableEngine:
     """The durable engine of this process: start runs, find lost ones, take over, stop."""
 
-    def __init__(self, database: sa.Engine, *, executor_id: str) -> None:
+    def __init__(
+        self, database: sa.Engine, *, executor_id: str, direct_url: str | None = None
+    ) -> None:
+        """`direct_url` leads to the server where `database` leads to a pooler."""
         self._database = database
+        self._direct_url = direct_url
         self.executor_id = executor_id
         self._loop: asyncio.AbstractEventLoop | None = None
         self._work: Work | None = None
@@ -53,6 +57,8 @@ class DurableEngine:
             "system_database_engine": self._database,
             "application_version": APPLICATION_VERSION,
             "executor_id": self.executor_id,
+            # Its notifications, which nothing here uses, would need a connection that listens.
+            "use_listen_notify": False,
             "notification_listener_polling_interval_sec": NOTIFICATION_POLL_S,
             "scheduler_polling_interval_sec": 3600.0,
             "enable_otlp": False,
@@ -60,6 +66,9 @@ class DurableEngine:
             "max_executor_threads": MAX_THREADS,
             "log_level": "WARNING",
         }
+        if self._direct_url is not None:
+            # Under a lock of its session, which a pooler would not keep.
+            await asyncio.to_thread(DBOS.migrate, self._direct_url)
         DBOS(config=config)
 
         async def run(run_id: str) -> None:

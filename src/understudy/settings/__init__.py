@@ -17,6 +17,7 @@ from understudy.settings.client import (
 if TYPE_CHECKING:
     from understudy.settings.config_file import (
         BackgroundConfig,
+        DatabaseConfig,
         DebugLevel,
         FileConfig,
         RouteConfig,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __getattr__ = lazy_names(
     __name__,
     {
-        "config_file": "BackgroundConfig DebugLevel FileConfig RouteConfig",
+        "config_file": "BackgroundConfig DatabaseConfig DebugLevel FileConfig RouteConfig",
         "load": "load_settings",
         "mcp": "McpServerConfig",
         "model": "Flags Settings",
@@ -40,6 +41,7 @@ __all__ = [
     "DEFAULT_BIND",
     "BackgroundConfig",
     "ClientSettings",
+    "DatabaseConfig",
     "DebugLevel",
     "FileConfig",
     "Flags",

@@ -27,6 +27,7 @@ from understudy.settings.mcp import McpConfig, McpServerConfig
 DebugLevel = Literal["off", "requests", "full"]
 FileKind = Literal["image", "document"]
 SOUL_CHANGE_PERCENT: Final = 40
+POSTGRESQL: Final = ("postgresql", "postgres", "postgresql+psycopg")
 CARRIED: Final[Mapping[str, frozenset[str]]] = {
     "openai": frozenset({"image", "document"}),
     "anthropic": frozenset({"image", "document"}),
@@ -164,6 +165,34 @@ class RetentionConfig(BaseModel):
     audit_days: Days = 730
 
 
+class DatabaseConfig(BaseModel):
+    """Connections of a daemon to PostgreSQL."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # Connections that stay open, and how many more may be opened under load. At least as many as wait
+    # for each other: those that want a lock of all daemons, its holder, and what the holder writes.
+    pool_size: Annotated[int, Field(ge=5, le=1000)] = 16
+    max_overflow: Annotated[int, Field(ge=0, le=1000)] = 16
+    # The server ends a statement that takes longer; 0 leaves that to the server's own setting.
+    statement_timeout_ms: Annotated[int, Field(ge=0, le=24 * 3600 * 1000)] = 0
+    # Leads to the server itself, where `database_url` leads to a pooler.
+    direct_url: str | None = None
+
+    @field_validator("direct_url")
+    @classmethod
+    def _is_postgresql(cls, url: str | None) -> str | None:
+        if url is not None and not plain_url(url).startswith("postgresql://"):
+            raise ValueError("must begin with postgresql://")
+        return None if url is None else plain_url(url)
+
+
+def plain_url(url: str) -> str:
+    """A database URL with the scheme `postgresql` in its usual spelling."""
+    scheme, separator, rest = url.partition("://")
+    return f"postgresql://{rest}" if separator and scheme in POSTGRESQL else url
+
+
 class FileConfig(BaseModel):
     """The schema of `config.toml`."""
 
@@ -192,6 +221,7 @@ class FileConfig(BaseModel):
     evolution: EvolutionConfig = Field(default_factory=EvolutionConfig)
     retention: RetentionConfig = Field(default_factory=RetentionConfig)
     background: BackgroundConfig = Field(default_factory=BackgroundConfig)
+    database: DatabaseConfig = Field(default_factory=DatabaseConfig)
 
 
 def read_config(path: Path, *, must_exist: bool) -> FileConfig:
@@ -208,10 +238,15 @@ def read_config(path: Path, *, must_exist: bool) -> FileConfig:
     except tomllib.TOMLDecodeError as problem:
         raise SettingsError(f"config file {path} is not valid TOML: {problem}") from None
     except ValidationError as problem:
-        first = problem.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        what = _not_a_setting(key) if first["type"] == "extra_forbidden" else words_of(first)
+        key, what = first_mistake(problem)
         raise SettingsError(f"config file {path}: {key}: {what}") from None
+
+
+def first_mistake(problem: ValidationError) -> tuple[str, str]:
+    """The first key that cannot be used, and why."""
+    first = problem.errors(include_url=False, include_input=False)[0]
+    key = ".".join(str(part) for part in first["loc"])
+    return key, _not_a_setting(key) if first["type"] == "extra_forbidden" else words_of(first)
 
 
 def _not_a_setting(key: str) -> str:
@@ -224,6 +259,7 @@ def _not_a_setting(key: str) -> str:
         "evolution.": EvolutionConfig,
         "retention.": RetentionConfig,
         "background.": BackgroundConfig,
+        "database.": DatabaseConfig,
         "": FileConfig,
     }
     known = next(kind.model_fields for start, kind in tables.items() if key.startswith(start))

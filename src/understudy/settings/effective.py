@@ -15,6 +15,7 @@ def setting_rows(settings: Settings) -> list[dict[str, Any]]:
         "config": str(settings.config_file),
         "bind": f"{settings.host}:{settings.port}",
         "database_url": without_password(settings.database_url),
+        **{f"database.{key}": value for key, value in _database(settings)},
         "workspace": str(settings.workspace),
         "default_route": settings.default_route,
         "debug_level": settings.debug_level,
@@ -41,6 +42,11 @@ def setting_rows(settings: Settings) -> list[dict[str, Any]]:
         {"name": name, "value": value, "source": sources.get(name, "default")}
         for name, value in values.items()
     ]
+
+
+def _database(settings: Settings) -> Iterator[tuple[str, object]]:
+    for key, value in settings.database:
+        yield key, without_password(value) if isinstance(value, str) else value
 
 
 def _from_file(settings: Settings) -> Iterator[str]:

@@ -7,14 +7,28 @@ from pathlib import Path
 from typing import Final
 
 import platformdirs
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from understudy.settings.client import DEFAULT_BIND, SettingsError, split_bind
-from understudy.settings.config_file import DebugLevel, FileConfig, RouteConfig, read_config
+from understudy.settings.config_file import (
+    DatabaseConfig,
+    DebugLevel,
+    FileConfig,
+    RouteConfig,
+    first_mistake,
+    plain_url,
+    read_config,
+)
 from understudy.settings.model import Flags, Settings
 
 OFFLINE_ROUTE: Final = "scripted"
 MIN_SECRET_CHARS: Final = 16
+DATABASE_VARIABLES: Final = {
+    "pool_size": "UNDERSTUDY_DATABASE_POOL_SIZE",
+    "max_overflow": "UNDERSTUDY_DATABASE_MAX_OVERFLOW",
+    "statement_timeout_ms": "UNDERSTUDY_DATABASE_STATEMENT_TIMEOUT_MS",
+    "direct_url": "UNDERSTUDY_DATABASE_DIRECT_URL",
+}
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
@@ -25,12 +39,14 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
     home, config_file = _places(pick, flags)
     file = read_config(config_file, must_exist=pick.sources["config"] != "default")
     host, port = split_bind(pick("bind", flags.bind, "UNDERSTUDY_BIND", file.bind, DEFAULT_BIND))
-    database_url = pick(
-        "database_url",
-        flags.database_url,
-        "UNDERSTUDY_DATABASE_URL",
-        file.database_url,
-        f"sqlite:///{home / 'understudy.db'}",
+    database_url = _check_database_url(
+        pick(
+            "database_url",
+            flags.database_url,
+            "UNDERSTUDY_DATABASE_URL",
+            file.database_url,
+            f"sqlite:///{home / 'understudy.db'}",
+        )
     )
     workspace = pick(
         "workspace", flags.workspace, "UNDERSTUDY_WORKSPACE", file.workspace, home / "workspace"
@@ -41,7 +57,8 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
         home=home,
         host=host,
         port=port,
-        database_url=_check_database_url(str(database_url)),
+        database_url=database_url,
+        database=_database(pick, file.database, database_url),
         config_file=config_file,
         workspace=Path(workspace).expanduser().absolute(),
         routes=routes,
@@ -113,12 +130,32 @@ class _Picker:
 
 
 def _check_database_url(url: str) -> str:
-    for spelling in ("postgres://", "postgresql+psycopg://"):
-        if url.startswith(spelling):
-            url = "postgresql://" + url.removeprefix(spelling)
+    url = plain_url(url)
     if not url.startswith(("sqlite:///", "postgresql://")):
         raise SettingsError("database_url must begin with sqlite:/// or postgresql://")
     return url
+
+
+def _database(pick: "_Picker", file: DatabaseConfig, database_url: str) -> DatabaseConfig:
+    """The table `[database]` with what the environment says instead of it."""
+    given, names = {}, {}
+    for key, variable in DATABASE_VARIABLES.items():
+        setting = f"database.{key}"
+        from_file = getattr(file, key) if key in file.model_fields_set else None
+        value = pick(setting, None, variable, from_file, "")
+        if value:
+            given[key] = value
+            names[key] = variable if pick.sources[setting] == "environment" else setting
+    if given and database_url.startswith("sqlite"):
+        raise SettingsError(
+            f"{next(iter(names.values()))} is for PostgreSQL only, and database_url names a SQLite "
+            "file: leave it out, or set UNDERSTUDY_DATABASE_URL to postgresql://…"
+        )
+    try:
+        return DatabaseConfig.model_validate(given)
+    except ValidationError as problem:
+        key, what = first_mistake(problem)
+        raise SettingsError(f"{names[key]}: {what}") from None
 
 
 def _webhook_secret(value: str) -> SecretStr | None:

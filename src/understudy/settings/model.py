@@ -12,6 +12,7 @@ from understudy.core.urls import is_loopback
 from understudy.settings.config_file import (
     SOUL_CHANGE_PERCENT,
     BackgroundConfig,
+    DatabaseConfig,
     DebugLevel,
     RetentionConfig,
     RouteConfig,
@@ -31,6 +32,7 @@ class Settings:
     workspace: Path
     routes: Mapping[str, RouteConfig]
     default_route: str
+    database: DatabaseConfig = field(default_factory=DatabaseConfig)
     admin_token: SecretStr | None = None
     # The signing secret of webhooks; None means one that the daemon generates and stores.
     webhook_secret: SecretStr | None = None
@@ -79,6 +81,11 @@ class Settings:
         return self.database_url.startswith("sqlite")
 
     @property
+    def direct_url(self) -> str:
+        """Leads to the database server itself; `database_url` may lead to a pooler."""
+        return self.database.direct_url or self.database_url
+
+    @property
     def user_home(self) -> Path | None:
         """The home directory of the daemon's account; None if the environment has none."""
         home = self.environment.get("HOME") or self.environment.get("USERPROFILE")
@@ -90,7 +97,7 @@ class Settings:
         known = [self.api_key(route) for route in self.routes.values()]
         known.append(self.admin_token.get_secret_value() if self.admin_token else None)
         known.append(self.webhook_secret.get_secret_value() if self.webhook_secret else None)
-        known.append(urlsplit(self.database_url).password)
+        known += [urlsplit(url).password for url in (self.database_url, self.direct_url)]
         known += credentials(self.mcp_servers, self.environment)
         return tuple({value for value in known if value})
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.core.errors import coded_error
+from understudy.settings import DatabaseConfig
 from understudy.storage.postgres import PostgresDialect, open_postgres
 
 BUSY_TIMEOUT_MS: Final = 30_000
@@ -193,9 +194,11 @@ class SqliteDialect:
 Dialect = SqliteDialect | PostgresDialect
 
 
-def open_engine(url: str) -> sa.Engine:
-    """An engine for a `sqlite:///…` or `postgresql://…` URL."""
-    return open_sqlite(url) if url.startswith("sqlite") else open_postgres(url)
+def open_engine(url: str, limits: DatabaseConfig | None = None) -> sa.Engine:
+    """An engine for a `sqlite:///…` or `postgresql://…` URL; `limits` are those of PostgreSQL."""
+    if url.startswith("sqlite"):
+        return open_sqlite(url)
+    return open_postgres(url, limits or DatabaseConfig())
 
 
 def dialect_of(engine: sa.Engine) -> Dialect:

@@ -7,7 +7,7 @@ learnings; run, session; then the journal, and the run memories last. Skills com
 
 import select
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -18,6 +18,7 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from understudy.settings import DatabaseConfig
 from understudy.storage.query_cache import QueryCache
 
 log = structlog.get_logger()
@@ -37,7 +38,9 @@ SUGGESTIONS_LOCK: Final = 7
 SCOPE_SPACE: Final = 0x554E444C
 RUN_SPACE: Final = 0x554E4452
 # A process that is stopped within a transaction holds its locks for so long.
-IDLE_IN_TRANSACTION: Final = "30s"
+IDLE_IN_TRANSACTION_MS: Final = 30_000
+# A lock of all daemons is held for as long as its holder works elsewhere.
+_PATIENT: Final = {"idle_in_transaction_session_timeout": 0, "statement_timeout": 0}
 
 
 # Built once: they run in the units of a run.
@@ -58,15 +61,20 @@ def _for_update(query: sa.Select[Any]) -> sa.Select[Any]:
     return query.with_for_update()
 
 
-def open_postgres(url: str) -> sa.Engine:
-    """An engine on a PostgreSQL database."""
+def open_postgres(url: str, limits: DatabaseConfig) -> sa.Engine:
+    """An engine on a PostgreSQL database, or on a pooler in front of it.
+
+    A pooler lends a connection for one transaction, so nothing may outlive that: no prepared
+    statement, and no setting that is not local to it.
+    """
+    is_pooled = limits.direct_url is not None
     engine = sa.create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
         poolclass=ClosingPool,
-        pool_size=16,
+        pool_size=limits.pool_size,
         # The connection used last has the statements of a run prepared.
         pool_use_lifo=True,
-        max_overflow=16,
+        max_overflow=limits.max_overflow,
         pool_timeout=60,
         hide_parameters=True,
         pool_pre_ping=True,
@@ -78,17 +86,33 @@ def open_postgres(url: str) -> sa.Engine:
             "keepalives_interval": 10,
             "keepalives_count": 3,
             "tcp_user_timeout": 60_000,
+            **({"prepare_threshold": None} if is_pooled else {}),
         },
     )
-    sa.event.listen(engine, "connect", _limit_idling)
+    settings = {"idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION_MS}
+    if limits.statement_timeout_ms:
+        settings["statement_timeout"] = limits.statement_timeout_ms
+    if is_pooled:
+        sa.event.listen(engine, "begin", partial(_set_locally, settings))
+    else:
+        sa.event.listen(engine, "connect", partial(_set_for_good, settings))
     dialect: Any = engine.dialect
     dialect.do_ping = partial(_is_alive, dialect.do_ping)
     return engine
 
 
-def _limit_idling(connection: "psycopg.Connection", _record: object) -> None:
-    connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_IN_TRANSACTION}'")
+def _set_for_good(
+    settings: Mapping[str, int], connection: "psycopg.Connection", _record: object
+) -> None:
+    for name, value in settings.items():
+        connection.execute("SELECT set_config(%s, %s, false)", (name, str(value)))
     connection.commit()
+
+
+def _set_locally(settings: Mapping[str, int], connection: sa.Connection) -> None:
+    """Set this for the transaction that has begun, in one round trip."""
+    each = (sa.func.set_config(name, str(value), True) for name, value in settings.items())
+    connection.execute(sa.select(*each))
 
 
 def _is_alive(
@@ -105,34 +129,20 @@ def _is_alive(
 
 @contextmanager
 def hold_lock(engine: sa.Engine, number: int) -> Iterator[sa.Connection]:
-    """Hold an advisory lock shared by all daemons, on its own connection."""
+    """Hold an advisory lock shared by all daemons, in a transaction of its own."""
     with engine.connect() as connection:
-        connection.execute(sa.select(sa.func.pg_advisory_lock(LOCK_SPACE, number)))
-        connection.commit()
-        try:
-            yield connection
-        finally:
-            _unlock(connection, number)
+        _set_locally(_PATIENT, connection)
+        connection.execute(_LOCK, {"space": LOCK_SPACE, "number": number})
+        yield connection
 
 
 @contextmanager
 def try_lock(engine: sa.Engine, number: int) -> Iterator[bool]:
     """Try to take such a lock without waiting; yields whether it is held."""
     with engine.connect() as connection:
-        lock = sa.func.pg_try_advisory_lock(LOCK_SPACE, number)
-        is_held = bool(connection.execute(sa.select(lock)).scalar_one())
-        connection.commit()
-        try:
-            yield is_held
-        finally:
-            if is_held:
-                _unlock(connection, number)
-
-
-def _unlock(connection: sa.Connection, number: int) -> None:
-    connection.rollback()
-    connection.execute(sa.select(sa.func.pg_advisory_unlock(LOCK_SPACE, number)))
-    connection.commit()
+        _set_locally(_PATIENT, connection)
+        lock = sa.func.pg_try_advisory_xact_lock(LOCK_SPACE, number)
+        yield bool(connection.execute(sa.select(lock)).scalar_one())
 
 
 def _number(name: str) -> int:
