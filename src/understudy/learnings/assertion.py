@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Final
 
+from understudy.learnings.labels import handed_over_texts, records
 from understudy.learnings.pastes import hands_over_paste
 from understudy.learnings.quotations import own_words, pasted, sentences
-from understudy.learnings.sentence_context import Passages, is_in_doubt
+from understudy.learnings.sentence_context import Passages, asks, is_in_doubt
 from understudy.learnings.statement_match import Span, exact_places, places, plain
 
 _MARKS: Final = re.compile('["`“”„«»\u2039\u203a「」『』《》]')
 # The most occurrences that are checked in a repetitive text.
 MAX_OCCURRENCES: Final = 100
+# A list of `key: value` lines with so many keys that are no labels is data.
+LEAST_DATA: Final = 2
 # A longer statement is a text, which nobody says in passing.
 MAX_SENTENCES: Final = 8
 _ENDS: Final = " \n.;,!\u3002\uff01"
@@ -28,8 +31,18 @@ _ENDED: Final = re.compile(r"[.!?;:\u3002\uff01\uff1f]$")
 
 
 def is_said_by_user(statement: str, request: str) -> bool:
-    """Whether a request plainly says a statement, in its words or a light paraphrase."""
+    """Whether a request plainly says a statement, in its words or a light paraphrase.
+
+    A question states nothing, and neither does an order with the text that it is about.
+    """
+    if asks(statement) or hands_over(statement):
+        return False
     return asserts(statement, vouched_for(statement, request))
+
+
+def hands_over(said: str) -> bool:
+    """Whether a part of a text is handed over in it: `write a haiku from this abstract: …`."""
+    return hands_over_paste(said) or any(handed_over_texts(said))
 
 
 def is_typed_by_user(statement: str, request: str) -> bool:
@@ -47,6 +60,8 @@ def vouched_for(content: str, text: str) -> str:
     """A text without its quotations and lines of code; with the quotations where the statement has
     quotation marks."""
     own = own_words(text, with_marked=bool(_MARKS.search(content)))
+    for start, end in reversed([*records(own, least=LEAST_DATA)]):
+        own = own[:start] + own[end:]
     return _OF_MACHINES.sub("\n", own)
 
 

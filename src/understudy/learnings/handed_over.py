@@ -15,6 +15,7 @@ from understudy.learnings.pastes import (
     OPENED,
     WORD,
     WORDS,
+    finds,
     phrases,
 )
 
@@ -95,8 +96,10 @@ def announces(heading: str) -> bool:
 def speaks_of_text(said: str) -> bool:
     """Whether a sentence asks or orders something about a text that it points to."""
     if _orders().search(said):
-        is_short = len(said.split()) <= FEW_WORDS and OPENED.search(said) is None
-        return is_short or _pointers().search(said) is not None
+        # Without blanks, only an order that works on nothing but texts needs no pointer.
+        is_short = finds("orders", said) if _HAN.search(said) else len(said.split()) <= FEW_WORDS
+        is_bare = is_short and OPENED.search(said) is None
+        return is_bare or _pointers().search(said) is not None
     return _pointers().search(said) is not None and _questions().search(said) is not None
 
 

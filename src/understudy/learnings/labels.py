@@ -109,11 +109,6 @@ class LabelledStatement:
     is_handed_over: bool
 
 
-def has_label(text: str) -> bool:
-    """Whether a text contains a label at all; far cheaper than parsing its statements."""
-    return _LABEL.search(unicodedata.normalize("NFC", text)) is not None
-
-
 def labelled_statements(request: str) -> Iterator[LabelledStatement]:
     """The labelled statements that the writer of a scrubbed request makes, in order."""
     text = unicodedata.normalize("NFC", request).replace("\r\n", "\n").replace("\r", "\n")
@@ -145,12 +140,14 @@ class _Page:
     quotations: Sequence[Span]
     # Offsets where pasted blocks begin; no statement extends into one.
     blocks: Sequence[int]
+    # Lists of `key: value` data.
+    records: Sequence[Span]
 
     @classmethod
     def of(cls, text: str) -> "_Page":
         blocks = sorted(start for start, _ in pasted(text))
-        foreign = sorted((*quoted(text), *_materials(text, blocks)))
-        return cls(text, _disjoint(foreign), blocks)
+        foreign = sorted((*quoted(text), *handed_over_texts(text, blocks)))
+        return cls(text, _disjoint(foreign), blocks, tuple(records(text, least=1)))
 
     def is_quoted(self, at: int) -> bool:
         """Whether an offset is inside a quotation."""
@@ -181,25 +178,14 @@ class _Page:
         margin = before[: len(before) - len(before.lstrip())]
         if _indent(margin) >= INDENT and not _BULLETED.match(before):
             return False
-        if self._is_in_record(label, line_start):
+        is_in_record = any(first <= start < last for first, last in self.records)
+        if is_in_record and not before.strip(" \t-*_"):
             return False
         return _may_precede(self.lead(start))
 
     def _next_line(self, at: int) -> str:
         start = _line_end(self.text, at) + 1
         return self.text[start : _line_end(self.text, start)][:MAX_LEAD_CHARS]
-
-    def _is_in_record(self, label: re.Match[str], line_start: int) -> bool:
-        """Whether the line of a label is one of several `key: value` lines."""
-        if self.text[line_start : label.start()].strip(" \t-*_"):
-            return False
-        line_end = _line_end(self.text, label.end())
-        before = self.text[
-            max(0, line_start - 1 - MAX_LEAD_CHARS) : max(0, line_start - 1)
-        ].rpartition("\n")[2]
-        near = sum(map(_is_key_line, (before, self._next_line(label.end()))))
-        value = self.text[label.end() : line_end]
-        return near == 2 or (near == 1 and len(words_of(value)) <= VALUE_WORDS)
 
     def statements(self, start: int, end: int, *, is_inside: bool) -> Iterator[str]:
         """The statements after a label: one, or the items of the list below it."""
@@ -289,7 +275,7 @@ def _items(lines: Sequence[str]) -> int:
     return next((at for at, line in enumerate(lines) if not _BULLETED.match(line)), len(lines))
 
 
-def _materials(text: str, blocks: Sequence[int]) -> Iterator[Span]:
+def handed_over_texts(text: str, blocks: Sequence[int] = ()) -> Iterator[Span]:
     """The texts that the writer hands over: for work, or as somebody else's.
 
     One that begins on the line that hands it over ends with its paragraph; one that begins on the
@@ -383,6 +369,23 @@ def _is_key_line(line: str) -> bool:
     if found["key"].casefold() in WORDS.set("keeps.keys") or finds("keeps.words", found["key"]):
         return False
     return len(found["value"].split()) <= VALUE_WORDS
+
+
+def records(text: str, *, least: int) -> Iterator[Span]:
+    """The spans of lists of `key: value` data: so many keys are no labels, and none is to be kept."""
+    at, heading, run = 0, "", list[tuple[Span, bool]]()
+    for line in (*text.split("\n"), ""):
+        span = at, at + len(line)
+        at = span[1] + 1
+        found = _KEY_LINE.match(line[:MAX_LEAD_CHARS])
+        is_short = found is not None and len(words_of(found["value"])) <= VALUE_WORDS
+        if found and is_short and (run or found["value"] or not finds("keeps.words", line)):
+            run.append((span, _is_key_line(line)))
+            continue
+        is_kept = finds("keeps.words", _without_courtesy(heading))
+        if len(run) > 1 and sum(is_data for _, is_data in run) >= least and not is_kept:
+            yield run[0][0][0], run[-1][0][1]
+        run, heading = [], line
 
 
 def _own_lines(text: str) -> str:

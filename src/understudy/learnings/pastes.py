@@ -102,13 +102,13 @@ def introduces_paste(said: str, *, is_lead: bool = False) -> bool:
     is_titled = ENDED.search(said) is None and (is_lead or said.endswith("\n"))
     if is_lead and _TOPIC.match(said):
         return False
-    if _finds("reports", _REMINDED.sub("", said)) or _works_on_text_beside(said):
+    if finds("reports", _REMINDED.sub("", said)) or _works_on_text_beside(said):
         return True
-    points, has_source = _finds("pointers", said), _finds("sources", _FILE.sub("", said))
+    points, has_source = finds("pointers", said), finds("sources", _FILE.sub("", said))
     is_bare = points or is_titled or said.rstrip().endswith(("?", "\uff1f"))
-    if _finds("orders", said) and OPENED.search(said) is None:
+    if finds("orders", said) and OPENED.search(said) is None:
         return is_bare or len(WORD.findall(said)) <= FEW_ORDERED
-    if has_source and _finds("others", said):
+    if has_source and finds("others", said):
         return is_bare
     return has_source and (points or is_titled or _FOLLOWS.search(said) is not None)
 
@@ -142,7 +142,8 @@ def _with_breaks(text: str) -> Iterator[Span]:
         yield start, end + (text[end : end + 1] == "\n")
 
 
-def _finds(role: str, said: str) -> bool:
+def finds(role: str, said: str) -> bool:
+    """Whether a text has a phrase of a list about pastes."""
     return _listed(role).search(said) is not None
 
 

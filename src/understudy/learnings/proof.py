@@ -10,16 +10,24 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Final
 
-from understudy.learnings.assertion import is_said_by_user, stands_undoubted, vouched_for
+from understudy.learnings.assertion import (
+    hands_over,
+    is_said_by_user,
+    stands_undoubted,
+    vouched_for,
+)
 from understudy.learnings.handed_over import announces
 from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.learnings.pastes import is_introduced
+from understudy.learnings.phrases import begins
 from understudy.learnings.quotations import sentences
 from understudy.learnings.sentence_context import (
     CLAUSE_END,
     NEW_CLAUSE,
     TAKES_BACK,
+    asks,
     is_doubted_after,
+    is_doubted_before,
     words,
 )
 from understudy.learnings.statement_match import (
@@ -35,7 +43,6 @@ from understudy.learnings.statement_match import (
 )
 
 MAX_QUOTE_CHARS: Final = 1_600
-QUESTION_MARKS: Final = ("?", "\uff1f")
 # A longer quote is a text, which nobody says in passing.
 MAX_SENTENCES: Final = 8
 _WORD: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+")
@@ -94,10 +101,10 @@ def prove(content: str, quote: str, request: str) -> ClauseProof:
         return ClauseProof(level=ProofLevel.NONE, reason=ProofReason.QUOTE_NOT_FOUND)
     start, end = clause_around(own, *place)
     clause = own[start:end].strip()
-    if is_said_by_user(content, request) and not content.rstrip().endswith(QUESTION_MARKS):
+    if is_said_by_user(content, request):
         return ClauseProof(level=ProofLevel.VERIFIED, clause=clause)
     level, reason = ProofLevel.NONE, _compared(content, own[start:end])
-    if is_introduced(own, start) or not _is_asserted(clause, own):
+    if is_introduced(own, start) or hands_over(clause) or not _is_asserted(clause, own):
         reason = ProofReason.CLAUSE_IN_DOUBT
     elif reason is None:
         level = ProofLevel.VERIFIED
@@ -156,8 +163,8 @@ def _is_asserted(clause: str, own: str) -> bool:
 
 
 def _asks(clause: str) -> bool:
-    """Whether a clause ends with a question mark or begins with an auxiliary: `Is it in Paris`."""
-    if clause.rstrip("\"')”」』 \n").endswith(QUESTION_MARKS):
+    """Whether a clause holds a question or begins with an auxiliary: `Is it in Paris`."""
+    if asks(clause):
         return True
     first, second = [*words(plain(clause).casefold()[:80]), "", ""][:2]
     return first in WORDS.set("doubts.auxiliaries") and _DENIAL.fullmatch(second) is None
@@ -177,10 +184,20 @@ def _compared(content: str, clause: str) -> ProofReason | None:
     left_out = [it for it in known if it.form not in forms]
     if new:
         return ProofReason.REPLACED if left_out else ProofReason.WORDS_LEFT_OUT
-    taken = _covered(forms, known)
-    if taken is None or is_doubted_after(said[known[taken - 1].end :]):
-        return ProofReason.WORDS_LEFT_OUT
-    return None
+    if _leaves_doubt_out(said, [it for it in known if it.form in forms]):
+        return ProofReason.CLAUSE_IN_DOUBT
+    return None if _is_covered(forms, known) else ProofReason.WORDS_LEFT_OUT
+
+
+def _leaves_doubt_out(said: str, taken: Sequence[FoldedWord]) -> bool:
+    """Whether the words around those that a candidate takes ask, deny, suppose or narrow them."""
+    if not taken:
+        return True
+    before = said[: taken[0].start]
+    starts = (*(it.start for it in taken[1:]), len(said))
+    rests = (said[it.end : start] for it, start in zip(taken, starts, strict=True))
+    is_asked = begins("turns.questions", before)
+    return is_asked or is_doubted_before(before) or any(map(is_doubted_after, rests))
 
 
 def _telling(text: str, neutral: frozenset[str]) -> list[FoldedWord]:
@@ -200,13 +217,12 @@ def _denials(forms: Sequence[str]) -> int:
     return sum(_DENIAL.fullmatch(it) is not None for it in forms)
 
 
-def _covered(forms: list[str], known: Sequence[FoldedWord]) -> int | None:
-    """How many words of a clause a candidate takes, its lead included; None where it skips one."""
+def _is_covered(forms: list[str], known: Sequence[FoldedWord]) -> bool:
+    """Whether a candidate takes the words of a clause behind its lead without skipping one."""
     have = [it.form for it in known]
     lead = WORDS.set("classes.leads") | WORDS.set("classes.adverbs") | WORDS.set("texts.leads")
     start = 0
     while have[start : start + len(forms)] != forms and start < len(have) and have[start] in lead:
         start += 1
     end = start + len(forms)
-    is_taken = bool(forms) and have[start:end] == forms
-    return end if is_taken and may_end(next(iter(have[end:]), None)) else None
+    return have[start:end] == forms and may_end(next(iter(have[end:]), None))

@@ -52,6 +52,8 @@ _MAIL: Final = re.compile(
     r")",
     _LINE,
 )  # fmt: skip
+# The start of a JSON object, with the rest of its paragraph.
+_OBJECT: Final = re.compile(r"[{]\s*[\"'][^\"'\n]{1,80}[\"']\s*:(?:[^\n]|\n(?![^\S\n]*\n))*+")
 _OWN_PARAGRAPH: Final = r"(?:[^{close}\n]|\n(?!\s*\n))*+(?:[{close}]|(?=\n)|\Z)"
 # Opening and closing quotation marks; an unclosed quotation ends with its paragraph.
 _MARKS: Final = (("“„", "”“"), ("«", "»"), ("\u2039", "\u203a"), ("「", "」"), ("『", "』"))
@@ -87,15 +89,16 @@ def pasted(text: str) -> tuple[Span, ...]:
 
 
 def quoted(text: str) -> tuple[Span, ...]:
-    """The spans of pasted blocks and of quotations within lines, in order."""
-    return tuple(sorted(chain(_blocks(text), _between_marks(text))))
+    """The spans of pasted blocks, JSON objects and quotations within lines, in order."""
+    return tuple(sorted(chain(_blocks(text), _objects(text), _between_marks(text))))
 
 
 def own_words(text: str, *, with_marked: bool = False) -> str:
     """The text without pasted blocks and quotations; `with_marked` keeps the quotations."""
     blocks = set(pasted(text))
+    others = chain(blocks, _objects(text)) if with_marked else quoted(text)
     kept, at = [], 0
-    for start, end in sorted(blocks) if with_marked else quoted(text):
+    for start, end in sorted(others):
         if start > at:
             kept.append(text[at:start])
         # A paragraph break, so that the texts around a block do not become one sentence.
@@ -128,6 +131,12 @@ def _blocks(text: str) -> Iterator[Span]:
     tags = [found.span() for found in TAG.finditer(text)]
     if tags:
         yield tags[0][0], tags[-1][1] if len(tags) > 1 else len(text)
+
+
+def _objects(text: str) -> Iterator[Span]:
+    """The spans of JSON objects, each up to the last brace of its paragraph."""
+    for found in _OBJECT.finditer(text):
+        yield found.start(), text.rfind("}", *found.span()) + 1 or found.end()
 
 
 def _between_marks(text: str) -> Iterator[Span]:

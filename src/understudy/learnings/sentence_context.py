@@ -36,7 +36,7 @@ _DOUBT_PHRASES: Final = (
     r"\bused to\b|\bno-one\b|\bpeut-être\b|\bsoi-disant\b|\bcho rằng\b|\bphủ nhận\b|\bcó lẽ\b|\bhình như\b|\bdường như\b|\bcó vẻ\b|\bchắc là\b"
     r"|\btrước đây\b|\bcó thể\b|\btheo (?:lời|như|bài|trang|tài liệu)\b"
     r"|\blast (?:year|month|week|summer|winter|spring|time)\b|\bin the past\b|\bback then\b|\byears? ago\b"
-    r"|\bin case\b|\bas (?:soon|long) as\b|\btrong trường hợp\b|的时候|一旦|只要|除非"
+    r"|\bin case\b|\bas (?:soon|long) as\b|\btrong trường hợp\b|的时候|的话|一旦|只要|除非"
 )  # fmt: skip
 # Reminders and repetitions, which are no doubts.
 _REMINDERS: Final = re.compile(
@@ -86,6 +86,14 @@ _INVERTED: Final = re.compile(
     r"|(?:do|does)(?:n['’]t)? (?:i|we|you|they|he|she|any(?:body|one)))\b",
     re.IGNORECASE,
 )  # fmt: skip
+# A question within a sentence, or at its end without a mark.
+_WHETHER: Final = re.compile(
+    r"\bwhether\b|是否|(?:\b(?:or not|hay không)|[吗嗎])\W*$", re.IGNORECASE
+)
+# The sentence behind a statement narrows it: `Only if the tests pass.`
+_NARROWS: Final = re.compile(
+    r"\W*(?:but )?(?:only (?:if|when)\b|unless\b|trừ khi\b|chỉ khi\b|除非|只有)", re.IGNORECASE
+)
 # A line that ends so continues on the next.
 _RUNS_ON: Final = re.compile(
     r"\b(?:a|an|the|that|of|to|and|or|is|are|if|when|while|because|le|la|les|de|que|et|là|rằng|của|và)\s*$"
@@ -121,6 +129,12 @@ def words(text: str) -> list[str]:
     return WORD.findall(text)
 
 
+def asks(said: str) -> bool:
+    """Whether a text ends with a question mark, or holds a question: `tell me whether …`."""
+    ends = said.rstrip("\"')”」』 \n").endswith(("?", "\uff1f"))
+    return ends or _WHETHER.search(said) is not None
+
+
 def doubts(text: str) -> int:
     """The number of negations, questions, suppositions and reports in a text."""
     plain = _REMINDERS.sub(" ", text.casefold())
@@ -137,14 +151,15 @@ def is_in_doubt(sentence: str, start: int, end: int) -> bool:
             return True
     if names_source(before) or _is_between_marks(before, after):
         return True
-    return _is_doubted_before(before) or is_doubted_after(after) or _is_asked(before, after)
+    return is_doubted_before(before) or is_doubted_after(after) or _is_asked(before, after)
 
 
 def _is_between_marks(before: str, after: str) -> bool:
     return _OPENING_MARK.search(before) is not None and _CLOSING_MARK.match(after) is not None
 
 
-def _is_doubted_before(before: str) -> bool:
+def is_doubted_before(before: str) -> bool:
+    """Whether the words before a statement in its sentence deny, ask, suppose or report it."""
     breaks = [found.end() for found in NEW_CLAUSE.finditer(before)]
     near, far = (before[breaks[-1] :], before[: breaks[-1]]) if breaks else (before, "")
     said = words(near.casefold())
@@ -158,6 +173,7 @@ def _is_doubted_before(before: str) -> bool:
 
 
 def is_doubted_after(after: str) -> bool:
+    """Whether the words behind a statement in its sentence deny it, take it back or narrow it."""
     found = CLAUSE_END.search(after)
     near, rest = (after[: found.start()], after[found.start() :]) if found else (after, "")
     if doubts(near) or _is_condition(near) or TAKES_BACK.match(rest) or _is_condition(rest):
@@ -241,7 +257,7 @@ class Passages:
             return 0
         start, end = self.spans[index + 1]
         said = self.text[start : min(end, start + SENTENCE_CHARS)]
-        if TAKES_BACK.match(said) or speaks_of_text(said):
+        if TAKES_BACK.match(said) or _NARROWS.match(said) or speaks_of_text(said):
             return 1
         is_about = _POINTS_BACK.match(said.casefold()) or _denies(said, FEW_AFTER)
         return doubts(said) if is_about else 0

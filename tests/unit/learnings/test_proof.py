@@ -2,6 +2,7 @@
 
 import pytest
 
+from understudy.learnings.assertion import is_said_by_user
 from understudy.learnings.proof import ProofLevel, ProofReason, prove, proven_words
 
 VERIFIED, WEAK, NONE = ProofLevel
@@ -67,10 +68,9 @@ def test_what_is_added_replaced_doubted_or_not_there_is_no_proof(
 @pytest.mark.parametrize(
     ("request_text", "quote", "content"),
     [
-        ("we only deploy on fridays in emergencies", "deploy on fridays", "We deploy on Fridays"),
-        ("my boss says the limit is 40", "the limit is 40", "The limit is 40"),
         ("Priya reports to Tom", "Priya reports to Tom", "Tom reports to Priya"),
         ("for charts use viridis", "use viridis", "Use viridis"),
+        ("either way, we ship on Monday", "we ship on Monday", "The user ships on Monday"),
     ],
 )
 def test_words_left_out_before_the_last_one_make_a_weak_proof(
@@ -78,6 +78,89 @@ def test_words_left_out_before_the_last_one_make_a_weak_proof(
 ) -> None:
     proof = prove(content, quote, request_text)
     assert (proof.level, proof.reason) == (WEAK, ProofReason.WORDS_LEFT_OUT)
+
+
+@pytest.mark.parametrize(
+    ("request_text", "quote", "content"),
+    [
+        # Conditions.
+        ("if it rains we work from home", "we work from home", "The team works from home"),
+        ("unless Tom objects, we go with Rust", "we go with Rust", "The team goes with Rust"),
+        ("we ship on Monday (if the tests pass)", "ship on Monday", "The team ships on Monday"),
+        ("we ship on Monday. Only if the tests pass.", "we ship on Monday", "We ship on Monday"),
+        ("we ship, unless it rains, on Monday", "on Monday", "The team ships on Monday"),
+        ("when writing Python, use 4 spaces", "use 4 spaces", "The user uses 4 spaces"),
+        ("nếu rảnh thì mình chạy bộ", "mình chạy bộ", "Người dùng chạy bộ"),
+        ("khi nào xong thì mình dùng Kafka", "mình dùng Kafka", "Người dùng dùng Kafka"),
+        ("如果时间够，我们就用 Rust", "我们就用 Rust", "我们用 Rust"),
+        ("下雨的话我坐地铁", "我坐地铁", "用户坐地铁"),
+        # Questions.
+        ("why do we ship on Mondays, and not on Fridays like others?", "we ship on Mondays",
+         "The team ships on Mondays"),
+        ("any reason we ship on Mondays and not on Fridays like others?", "ship on Mondays",
+         "The team ships on Mondays"),
+        ("mình có nên luôn dùng tab không", "luôn dùng tab", "Người dùng luôn dùng tab"),
+        ("我应该一直用 tab 吗", "一直用 tab", "用户一直用 tab"),
+        ("Tell me whether Go has generics.", "whether Go has generics",
+         "Tell me whether Go has generics"),
+        # What was taken back, holds no longer, is narrowed or reported.
+        ("i prefer tabs in Go, wait no, spaces", "prefer tabs", "The user prefers tabs"),
+        ("we used to deploy on Fridays", "deploy on Fridays", "The team deploys on Fridays"),
+        ("we only deploy on fridays in emergencies", "deploy on fridays", "We deploy on Fridays"),
+        ("my boss says the limit is 40", "the limit is 40", "The limit is 40"),
+    ],
+)  # fmt: skip
+def test_a_clause_whose_doubt_the_candidate_leaves_out_is_no_proof_at_all(
+    request_text: str, quote: str, content: str
+) -> None:
+    proof = prove(content, quote, request_text)
+    assert (proof.level, proof.reason) == (NONE, ProofReason.CLAUSE_IN_DOUBT)
+
+
+@pytest.mark.parametrize(
+    ("request_text", "quote", "content"),
+    [
+        ("if it rains we work from home", "we work from home", "If it rains the team works from home"),
+        ("nếu rảnh thì mình chạy bộ", "mình chạy bộ", "Nếu rảnh thì mình chạy bộ"),
+        ("i ship on Mondays, so can you move the release to Tuesday?", "i ship on Mondays",
+         "The user ships on Mondays"),
+        ("事实：夜间构建一点开始。看看会不会和备份冲突。", "夜间构建一点开始", "夜间构建一点开始"),
+    ],
+)  # fmt: skip
+def test_a_condition_in_the_candidate_and_a_question_behind_the_clause_are_no_doubt(
+    request_text: str, quote: str, content: str
+) -> None:
+    assert prove(content, quote, request_text).level is VERIFIED
+
+
+@pytest.mark.parametrize(
+    ("request_text", "quote"),
+    [
+        ("Write a haiku from this abstract: sparse models train faster.", None),
+        ("Dịch câu này: mình dùng Kafka", None),
+        (
+            '{"theme": "dark", "editor": "vim"}\nValidate this.',
+            '{"theme": "dark", "editor": "vim"}',
+        ),
+        ('Why is {"theme": "dark mode"} refused?', '{"theme": "dark mode"}'),
+        ("My values.yaml:\nreplicas: 2\nspread: host\nimage: app:1.4\n\nWhy?", "spread: host"),
+        ("Name: web-1\nPreference: spread\nStatus: Pending\nWhy?", "Preference: spread"),
+    ],
+)
+def test_an_order_with_its_text_and_pasted_data_prove_nothing(
+    request_text: str, quote: str | None
+) -> None:
+    said = quote or request_text
+    assert prove(said, said, request_text).level is NONE
+    assert not is_said_by_user(said, request_text)
+
+
+@pytest.mark.parametrize(
+    "lead", ["remember:", "ghi nhớ:", "记住：", "keep this in memory:", "Note these for later:"]
+)
+def test_a_list_that_the_user_asks_to_keep_is_the_users_own(lead: str) -> None:
+    request = f"{lead}\neditor: vim\nshell: zsh"
+    assert prove("Shell: zsh", "shell: zsh", request).level is VERIFIED
 
 
 def test_the_clause_around_the_quote_is_shown() -> None:
