@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bench.statements import counted
 from tests.support.factories import (
     ADMIN,
     ALICE,
@@ -134,6 +135,24 @@ def test_what_a_user_states_is_suggested_and_published_for_later_sessions(
     assert plane.publish(candidate).learning.scope.key == offered
     [decided] = plane.candidates.page(PageRequest()).items
     assert decided.suggested_scope is None
+
+
+def test_a_page_of_candidates_of_one_session_asks_for_its_projects_once(
+    plane: LearningHarness,
+) -> None:
+    with plane.units.write() as unit:
+        unit.sessions.add(make_session("s9"))
+        unit.projects.add(make_project("garden", members=(make_member("s9"),)))
+
+    def asked() -> int:
+        with counted() as work:
+            plane.candidates.page(PageRequest())
+        return len(work.statements)
+
+    plane.propose("I like tabs", scope=session_scope("s9"), kind=Kind.PREFERENCE)
+    alone = asked()
+    plane.propose("I like tea", scope=session_scope("s9"), kind=Kind.PREFERENCE)
+    assert asked() == alone
 
 
 def test_a_scope_that_is_named_is_published_for(plane: LearningHarness) -> None:

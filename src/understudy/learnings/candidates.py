@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated
 
 from understudy.core.clock import Clock
@@ -44,7 +44,7 @@ from understudy.learnings.publication import (
     with_changes,
 )
 from understudy.learnings.quotations import quotes_for
-from understudy.learnings.reach import Reach, covers, reaches_of, suggested_scope
+from understudy.learnings.reach import Reach, covers, named_scopes, reaches_of, suggested_scope
 from understudy.learnings.reopen import reopen, snooze
 from understudy.learnings.taint import may_repeat_untrusted, path_of_statement
 from understudy.memory.policy import policy_in
@@ -134,7 +134,7 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
         untrusted_sources=path_of_statement(unit, candidate),
         quotes=quotes_for(candidate.content, request) if request else (),
         quote_found=_is_typed(candidate, request),
-        reaches=reaches_of(unit, candidate, now_ms=now_ms),
+        reaches=reaches_of(unit, candidate, offered=suggested, now_ms=now_ms),
         expired=candidate.is_expired(now_ms),
         conflicts_with=reduced(RelatedLearning, conflict) if conflict else None,
         contradicts=related(contrary),
@@ -303,9 +303,17 @@ class CandidateService:
             page = unit.candidates.page(
                 request, narrowed=narrowed or CandidateFilter(), now_ms=self.clock.now_ms()
             )
-            return Page(
-                items=tuple(_listed(unit, it) for it in page.items), next_cursor=page.next_cursor
+            # Candidates of one session are offered the same scopes.
+            named = cache(partial(named_scopes, unit))
+            items = (
+                extended(
+                    ListedCandidate,
+                    it,
+                    suggested_scope=suggested_scope(unit, it, named) if it.state in OPEN else None,
+                )
+                for it in page.items
             )
+            return Page(items=tuple(items), next_cursor=page.next_cursor)
 
     def publish(
         self, principal: Principal, candidate_id: str, wanted: PublishChanges | None = None
@@ -379,11 +387,6 @@ class CandidateService:
         """Check the stored content for secrets before the write transaction takes its lock."""
         if wanted.content is None:
             self.guard.check_stored(self.get(candidate_id))
-
-
-def _listed(unit: "Unit", candidate: Candidate) -> ListedCandidate:
-    offered = suggested_scope(unit, candidate) if candidate.state in OPEN else None
-    return extended(ListedCandidate, candidate, suggested_scope=offered)
 
 
 def _waiting_in_session(unit: "Unit", made: Candidate, *, now_ms: int) -> Candidate | None:

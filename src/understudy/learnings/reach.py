@@ -1,5 +1,6 @@
 """Reach: the sessions in which a learning of a scope is injected, and whether they are in use."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ from understudy.sessions.learning_scopes import (
     WORKSPACE,
     LearningScope,
     ScopeKind,
+    session_scope,
     visible_scopes,
 )
 from understudy.sessions.model import Session, SessionStatus
@@ -30,6 +32,8 @@ from understudy.sessions.model import Session, SessionStatus
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
+# Scopes with the words by which a statement names them.
+NamedScopes = tuple[tuple[LearningScope, tuple[str, ...]], ...]
 # A session without a run for so long counts as abandoned.
 IDLE_DAYS: Final = 7
 # The most scopes besides the workspace; a session may belong to many projects.
@@ -83,14 +87,15 @@ def reach_of(
     return Reach(scope=scope, words=words, unused=unused)
 
 
-def reaches_of(unit: "Unit", candidate: Candidate, *, now_ms: int) -> tuple[Reach, ...]:
+def reaches_of(
+    unit: "Unit", candidate: Candidate, *, offered: LearningScope, now_ms: int
+) -> tuple[Reach, ...]:
     """The scopes that a candidate can be published for: its own first, then narrowest first."""
     session_id = candidate.source.session_id
     if candidate.scope.kind is ScopeKind.SESSION:
         session_id = candidate.scope.id
     session = _session(unit, session_id) if session_id else None
     around = visible_scopes(unit, session) if session else (WORKSPACE,)
-    offered = suggested_scope(unit, candidate)
     scopes = dict.fromkeys((candidate.scope, *around[:MAX_OFFERED], offered, WORKSPACE))
     return tuple(
         replace(reach_of(unit, candidate, it, now_ms=now_ms), suggested=it == offered or None)
@@ -98,10 +103,13 @@ def reaches_of(unit: "Unit", candidate: Candidate, *, now_ms: int) -> tuple[Reac
     )
 
 
-def suggested_scope(unit: "Unit", candidate: Candidate) -> LearningScope:
+def suggested_scope(
+    unit: "Unit", candidate: Candidate, named: Callable[[str], NamedScopes] | None = None
+) -> LearningScope:
     """The scope that a reviewer is offered first, and that a publication without one is for.
 
     What a user states is meant for later sessions, too, unless it names its session or a project.
+    A caller with many candidates gives a cached `named_scopes`.
     """
     own, source = candidate.scope, candidate.source
     is_wish = candidate.kind is Kind.PREFERENCE or candidate.applies is Applies.ALWAYS
@@ -117,18 +125,33 @@ def suggested_scope(unit: "Unit", candidate: Candidate) -> LearningScope:
         or current_sight.get().user_id is not None
     ):
         return own
-    projects = unit.projects.ids_for_session(own.id)
-    narrower = (own, *(LearningScope(kind=ScopeKind.PROJECT, id=it) for it in projects))
     said = _spaced(candidate.content)
-    return next((it for it in narrower if any(map(said.count, _names(unit, it)))), WORKSPACE)
+    narrower = named(own.id) if named else named_scopes(unit, own.id)
+    return next((scope for scope, names in narrower if any(map(said.count, names))), WORKSPACE)
 
 
-def _names(unit: "Unit", scope: LearningScope) -> tuple[str, ...]:
-    """What a statement calls a scope: what the button to publish for it does, or its name."""
-    project = unit.projects.get(scope.id) if scope.kind is ScopeKind.PROJECT else None
-    own = (project.project_id, project.display_name) if project else ()
-    here = (say(locale, f"console.here.{scope.kind}") for locale in LOCALES)
-    return tuple(_spaced(it) for it in (*here, *own))
+def named_scopes(unit: "Unit", session_id: str) -> NamedScopes:
+    """A session and its projects, each with what a statement calls it.
+
+    That is what the button to publish for it says, or its name.
+    """
+    projects = map(unit.projects.get, unit.projects.ids_for_session(session_id))
+    return (
+        (session_scope(session_id), _names(ScopeKind.SESSION)),
+        *(
+            (
+                LearningScope(kind=ScopeKind.PROJECT, id=it.project_id),
+                _names(ScopeKind.PROJECT, it.project_id, it.display_name),
+            )
+            for it in projects
+            if it is not None
+        ),
+    )
+
+
+def _names(kind: ScopeKind, *own: str) -> tuple[str, ...]:
+    here = (say(locale, f"console.here.{kind}") for locale in LOCALES)
+    return tuple(map(_spaced, (*here, *own)))
 
 
 def _spaced(text: str) -> str:
