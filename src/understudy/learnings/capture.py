@@ -32,7 +32,7 @@ from understudy.learnings.model import (
     Origin,
     Sensitivity,
 )
-from understudy.learnings.neighbours import MOST_NEIGHBOURS, Nearest
+from understudy.learnings.neighbours import Nearest
 from understudy.learnings.proof import proven_words
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.quotations import own_words
@@ -116,7 +116,7 @@ class CaptureReceipts:
         worker, run_id = self.worker(), lesson.run.run_id
         job = worker.new_claim(run_id, may_ask=True, brought=lesson) if worker else None
         if worker is None or job is None:
-            unit.capture_queue.put_missing([run_id], due_at_ms=now_ms)
+            unit.capture_queue.put_missing([run_id], due_at_ms=now_ms, needs_model=True)
             unit.after_commit(self.capture)
         elif unit.capture_queue.put_held(job, now_ms=now_ms):
             unit.after_commit(partial(worker.hand_over, job))
@@ -206,7 +206,8 @@ class CaptureDuty:
         with self.units.write() as unit:
             # Read again where it is written: a run captured meanwhile is not queued a second time.
             waiting = unit.run_memory_index.waiting(limit=REPLAYED_AT_ONCE)
-            put = unit.capture_queue.put_missing(waiting, due_at_ms=self.clock.now_ms())
+            now = self.clock.now_ms()
+            put = unit.capture_queue.put_missing(waiting, due_at_ms=now, needs_model=True)
         if put:
             log.info("capture.replayed", waiting=len(waiting), queued=put)
         return put
@@ -222,7 +223,7 @@ class CaptureDuty:
             return
         found = Extraction()
         if lesson is not None:
-            work = self.extractor.extract(lesson.material, settings, may_ask=job.may_ask)
+            work = self.extractor.extract(lesson.material, settings)
             try:
                 found = await while_held(work, lambda: self._extend(job))
             except Exception:
@@ -257,13 +258,8 @@ class CaptureDuty:
         """The lesson with the learnings that its statements are compared with."""
         session = unit.sessions.get(lesson.run.session_id)
         scopes = () if session is None else visible_scopes(unit, session)
-        found = self.nearest(
-            unit,
-            own_words(lesson.evidence.request),
-            scopes,
-            now_ms=self.clock.now_ms(),
-            limit=MOST_NEIGHBOURS,
-        )
+        request = own_words(lesson.evidence.request)
+        found = self.nearest(unit, request, scopes, self.clock.now_ms())
         return replace(lesson, known=tuple(learning for learning, _ in found))
 
     def _put_back(self, job: Job) -> None:

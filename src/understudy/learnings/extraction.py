@@ -31,7 +31,6 @@ from understudy.learnings.quotations import with_others_marked
 from understudy.learnings.secrets import secret_reason
 from understudy.providers.structured import StructuredModel
 from understudy.runs.model import RunKind
-from understudy.work.queue_worker import NeedsModel
 
 TIMEOUT_MS: Final = 15_000
 CONFIDENCE: Final = 80
@@ -201,12 +200,10 @@ class Extractor:
 
     model: StructuredModel
 
-    async def extract(
-        self, material: Material, settings: SemanticCaptureSettings, *, may_ask: bool = True
-    ) -> Extraction:
+    async def extract(self, material: Material, settings: SemanticCaptureSettings) -> Extraction:
         """The statements of a run: labelled ones first, then as many as the settings allow.
 
-        Raises the error of the model, or `NeedsModel` if `may_ask` is false and one is needed.
+        Raises the error of the model.
         """
         labels = labelled(material.request)
         choice = settings.model or ModelChoice()
@@ -217,8 +214,6 @@ class Extractor:
         routes = {chosen, material.route_id or chosen}
         if any([await self.model.is_offline(route_id) for route_id in routes]):
             return labels
-        if not may_ask:
-            raise NeedsModel
         answer = await self.model.ask(
             route_id=chosen,
             system=INSTRUCTIONS,

@@ -26,34 +26,9 @@ HAN_PER_WORD: Final = 2
 # In the subject of a statement without a copula, in the place of its one number.
 NUMBER: Final = "\ufdd0"
 # They stand for something said elsewhere, so what they are compares with nothing.
-_PRONOUNS: Final = frozenset(
-    [
-        "it",
-        "this",
-        "that",
-        "these",
-        "those",
-        "there",
-        "they",
-        "he",
-        "she",
-        "what",
-        "who",
-        "which",
-        "if",
-        "when",
-        "where",
-        "它",
-        "这",
-        "那",
-        "nó",
-        "đó",
-        "đây",
-        "này",
-        "nếu",
-        "khi",
-        "如果",
-    ]
+_PRONOUN: Final = re.compile(
+    "it|this|that|these|those|there|they|he|she|what|who|which|if|when|where"
+    "|它|这|那|nó|đó|đây|này|nếu|khi|如果"
 )
 _ARTICLES: Final = frozenset({"a", "an", "the", "my", "our", "your", "các", "những"})
 _POSSESSORS: Final = re.compile(
@@ -168,7 +143,7 @@ def _parts_of(content: str) -> _Parts:
         is_short = (
             0 < _length(subject) <= MAX_SUBJECT_WORDS and 0 < _length(value) <= MAX_VALUE_WORDS
         )
-        is_pronoun = bool(subject) and subject[0] in _PRONOUNS
+        is_pronoun = bool(subject) and _PRONOUN.fullmatch(subject[0]) is not None
         if (
             is_short
             and not is_pronoun

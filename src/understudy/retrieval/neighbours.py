@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from understudy.learnings.model import TERM_KIND, Learning
+from understudy.learnings.neighbours import MOST_NEIGHBOURS
 from understudy.learnings.visibility import prompt_key, prompt_visible
 from understudy.retrieval.choice import LEARNED_TUNING, content_of
 from understudy.retrieval.learned import is_small, statistics_for
@@ -22,14 +23,9 @@ MAX_QUERY_CHARS: Final = 2_000
 
 
 def nearest(
-    unit: "Unit",
-    text: str,
-    scopes: Collection[LearningScope] | None,
-    *,
-    now_ms: int,
-    limit: int,
+    unit: "Unit", text: str, scopes: Collection[LearningScope] | None, now_ms: int
 ) -> tuple[tuple[Learning, float], ...]:
-    """The prompt-visible learnings most like a text, with their scores, best first.
+    """The few prompt-visible learnings most like a text, with their scores, best first.
 
     `scopes` None means those of every scope.
     """
@@ -43,7 +39,7 @@ def nearest(
         statistics=statistics_for(unit, query) if by_id else None,
         tuning=LEARNED_TUNING,
     )
-    return tuple((by_id[it.id], it.score) for it in ranked[:limit] if it.score > 0)
+    return tuple((by_id[it.id], it.score) for it in ranked[:MOST_NEIGHBOURS] if it.score > 0)
 
 
 def _preselected(
