@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.showable import showable
 from understudy.core.sight import WHOLE, current_sight, whole_sight
-from understudy.learnings.sensitive_quotations import Quotations
+from understudy.wire.sensitive_quotations import Quotations
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Units

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from understudy.core.sight import SensitiveStatement
-from understudy.learnings.sensitive_quotations import HIDDEN_WORDS, Quotations
+from understudy.wire.sensitive_quotations import HIDDEN_WORDS, Quotations
 
 CODE = "The door code is zanzibar 4711"
 PATH = r"Her salary is in C:\temp\new\files of Ann"
