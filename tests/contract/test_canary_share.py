@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from tests.support.canary_catalogue import Canaries
 from tests.support.factories import ALICE, make_session
@@ -118,14 +119,14 @@ def test_daemons_that_start_together_make_one_secret(units: Units) -> None:
     together([partial(make_secret, units, FrozenClock())] * 4)
 
     with units.read() as unit:
-        rows = unit.connection.exec_driver_sql("SELECT count(*) FROM canary_secret")
+        rows = unit.connection.execute(sa.text("SELECT count(*) FROM canary_secret"))
         assert rows.scalar() == 1
 
 
 @pytest.mark.every_database
 def test_without_a_secret_nobody_is_drawn(canaries: Canaries) -> None:
     with canaries.units.write() as unit:
-        unit.connection.exec_driver_sql("DELETE FROM canary_secret")
+        unit.connection.execute(sa.text("DELETE FROM canary_secret"))
 
     assert offered(canaries, 99) == []
     assert offered(canaries, 100) == SESSIONS

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.context_file_runs import (
@@ -370,7 +371,7 @@ async def test_where_agent_or_user_is_not_known_every_name_is_locked(
 @pytest.mark.one_database
 async def test_an_agent_of_no_known_type_has_no_files(files: ContextFileRuns) -> None:
     with files.units.write() as unit:
-        unit.connection.exec_driver_sql("PRAGMA ignore_check_constraints = ON")
+        unit.connection.execute(sa.text("PRAGMA ignore_check_constraints = ON"))
         unit.connection.execute(agents.update().values(agent_type="other"))
     context = files.context(agent_id=OPEN)
 

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from tests.support.factories import ALICE, NOW, make_session
 from tests.support.mounted_rollouts import MountedRollouts
@@ -143,8 +144,8 @@ def test_one_that_cannot_be_read_keeps_no_other(lasting: Lasting) -> None:
     lasting.hand.bring_to(Stage.ACTIVE, "lrn_2", skill_name="sound")
     lasting.end()
     with lasting.units.write() as unit:
-        unit.connection.exec_driver_sql(
-            f"UPDATE rollouts SET body = '{{' || body WHERE skill_name = '{NAME}'"
+        unit.connection.execute(
+            sa.text(f"UPDATE rollouts SET body = '{{' || body WHERE skill_name = '{NAME}'")
         )
 
     assert lasting.expired.look() == 2

@@ -370,7 +370,7 @@ def test_only_one_publishes_in_a_scope_at_a_time(empty_database: UnitsOnDatabase
 
     def hold(scope: LearningScope) -> bool:
         with units.write() as unit:
-            unit.connection.exec_driver_sql("SET LOCAL lock_timeout = '100ms'")
+            unit.connection.execute(sa.text("SET LOCAL lock_timeout = '100ms'"))
             unit.learnings.hold(scope)
             return True
 

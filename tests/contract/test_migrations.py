@@ -84,6 +84,7 @@ from understudy.storage.schema import (
     runs,
     sessions,
 )
+from understudy.storage.visible import VisibleConnection
 from understudy.unlearn.model import UnlearnMode, UnlearnStatus
 
 ROOT = Path(__file__).parents[2]
@@ -346,7 +347,8 @@ def test_runs_of_before_keep_their_receipts_and_have_no_capture(engine: sa.Engin
     session = to_row(make_session("s1"), sessions)
     del session["active_skills"]
     with engine.begin() as connection:
-        AgentStore(connection, CachedReads(connection, None, 0)).add(make_agent())
+        visible = VisibleConnection(connection)
+        AgentStore(visible, CachedReads(visible, None, 0)).add(make_agent())
         connection.execute(sa.insert(sessions).values(session))
         connection.execute(sa.insert(runs).values(to_row(run, runs, state=("usage",))))
         connection.execute(sa.insert(run_memories).values(semantic_capture="completed", **pointer))
@@ -382,7 +384,7 @@ def test_files_of_before_keep_the_name_for_their_first_owner_alone(engine: sa.En
     migrate(engine)
 
     with engine.connect() as connection:
-        store = AssetStore(connection, dialect_of(engine))
+        store = AssetStore(VisibleConnection(connection), dialect_of(engine))
         assert store.get("ast_1", user_id="ann") == asset
         assert store.get("ast_1", user_id="bob") == replace(
             asset, owner_id="bob", file_name="ast_1"

@@ -74,13 +74,6 @@ def test_a_commit_that_changes_the_table_is_seen_at_once(units: CountedUnits) ->
     assert units.name() is None
 
 
-def test_plain_sql_that_writes_is_taken_as_a_change_of_everything(units: CountedUnits) -> None:
-    units.name()
-    with units.write() as unit:
-        unit.connection.exec_driver_sql("UPDATE agents SET display_name = 'Bob'")
-    assert units.name() == "Bob"
-
-
 def test_a_unit_reads_its_own_changes(units: CountedUnits) -> None:
     units.name()
     with units.write() as unit:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE
@@ -357,7 +358,7 @@ async def test_a_case_that_cannot_be_read_ends_its_replay_and_no_other(
     with replays.bench.stage.units.write() as unit:
         for trial, change in zip(torn, TORN, strict=True):
             where = f"WHERE trial_id = '{trial.trial_id}'"
-            unit.connection.exec_driver_sql(f"UPDATE rollout_replay_cases SET {change} {where}")
+            unit.connection.execute(sa.text(f"UPDATE rollout_replay_cases SET {change} {where}"))
 
     await replays.go_on(WITH_SKILL)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+import sqlalchemy as sa
 
 from tests.support.factories import ALICE
 from tests.support.rollout_harness import NAME, RolloutHarness
@@ -26,7 +27,7 @@ def hand(units: Units) -> RolloutHarness:
 def damage(hand: RolloutHarness, *statements: str) -> None:
     with hand.units.write() as unit:
         for statement in ("UPDATE rollouts SET body = '{'", *statements):
-            unit.connection.exec_driver_sql(statement)
+            unit.connection.execute(sa.text(statement))
     with pytest.raises(DamagedRecord):
         hand.get()
 

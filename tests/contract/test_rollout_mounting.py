@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from tests.support.factories import ALICE
 from tests.support.mounted_rollouts import MountedRollouts
@@ -309,4 +310,4 @@ class TestLooks:
 def damage(units: Units) -> None:
     """Change a definition behind the record's back."""
     with units.write() as unit:
-        unit.connection.exec_driver_sql("UPDATE rollouts SET fingerprint = 'another'")
+        unit.connection.execute(sa.text("UPDATE rollouts SET fingerprint = 'another'"))

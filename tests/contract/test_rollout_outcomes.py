@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+import sqlalchemy as sa
 
 from tests.support.factories import ALICE, make_run, make_session
 from tests.support.rollout_harness import MARKER, NAME
@@ -49,10 +50,10 @@ def damaged(watched: WatchedRollouts, table: str, column: str) -> Iterator[None]
     """What stands in a column of all rows cannot be read meanwhile."""
     swap = f"UPDATE {table} SET {column} = "
     with watched.units.write() as unit:
-        unit.connection.exec_driver_sql(f"{swap} '{{' || {column}")
+        unit.connection.execute(sa.text(f"{swap} '{{' || {column}"))
     yield
     with watched.units.write() as unit:
-        unit.connection.exec_driver_sql(f"{swap} substr({column}, 2)")
+        unit.connection.execute(sa.text(f"{swap} substr({column}, 2)"))
 
 
 def test_a_canary_run_that_succeeds_is_executed_evidence(canary: WatchedRollouts) -> None:
@@ -210,7 +211,7 @@ def test_a_use_of_what_has_no_rollout_is_left(canary: WatchedRollouts) -> None:
     run = canary.begin()
     canary.carry_out(run, BAD)
     with canary.units.write() as unit:
-        unit.connection.exec_driver_sql("UPDATE skill_uses SET slug = 'unknown'")
+        unit.connection.execute(sa.text("UPDATE skill_uses SET slug = 'unknown'"))
 
     canary.end(run, BAD)
 

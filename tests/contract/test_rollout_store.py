@@ -467,11 +467,12 @@ def plan_of(units: Units, look: Callable[[Unit], object]) -> str:
         asked.append((given[2], given[3]))
 
     with units.read() as unit:
-        sa.event.listen(unit.connection, "before_cursor_execute", listen)
+        sa.event.listen(units.engine, "before_cursor_execute", listen)
         look(unit)
-        sa.event.remove(unit.connection, "before_cursor_execute", listen)
-        plans = (
-            unit.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
+        sa.event.remove(units.engine, "before_cursor_execute", listen)
+    with units.engine.connect() as connection:
+        plans = [
+            connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
             for statement, values in asked
-        )
+        ]
         return " ".join(row.detail for plan in plans for row in plan)

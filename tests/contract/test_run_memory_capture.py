@@ -25,6 +25,7 @@ from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.schema import runs, sessions
 from understudy.storage.unit import Units
+from understudy.storage.visible import VisibleConnection
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval
@@ -388,7 +389,7 @@ class Disk:
 
     is_full: bool = False
 
-    def __call__(self, connection: sa.Connection) -> SqlRunMemories:
+    def __call__(self, connection: VisibleConnection) -> SqlRunMemories:
         if self.is_full:
             raise Unavailable("run_memories_unavailable", detail="the disk is full")
         return SqlRunMemories(connection)

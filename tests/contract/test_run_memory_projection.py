@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, make_run
@@ -209,8 +210,8 @@ def spoil(units: Units, run_id: str, content: str | None, home: Any) -> None:
         if content is None:
             unit.connection.execute(run_memory_bodies.delete().where(where))
         else:
-            unit.connection.exec_driver_sql(
-                "UPDATE run_memory_bodies SET body = %(body)s WHERE run_id = %(run_id)s",
+            unit.connection.execute(
+                sa.text("UPDATE run_memory_bodies SET body = :body WHERE run_id = :run_id"),
                 {"body": content, "run_id": run_id},
             )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
@@ -123,26 +123,113 @@ def test_a_run_is_of_who_submitted_it_and_of_its_sessions_owner(two_users: Units
         assert len(found(unit, sa.select(runs.c.run_id))) == 3
 
 
-def test_parts_of_a_query_are_completed_as_well(two_users: Units) -> None:
-    other = runs.alias()
-    queries = {
-        "a join": sa.select(runs.c.run_id).join(
-            sessions, sessions.c.session_id == runs.c.session_id
-        ),
+def _shapes() -> dict[str, sa.Select[Any] | sa.CompoundSelect[Any]]:
+    """Queries whose first column is the id of a run, in every shape that a store may use."""
+    other, again = runs.alias(), runs.alias("again")
+    ids = sa.select(runs.c.run_id)
+    cte = ids.cte("found")
+    twin = cte.alias()
+    tree = ids.where(runs.c.run_id == "run-ada").cte("tree", recursive=True)
+    tree = tree.union_all(sa.select(other.c.run_id).where(other.c.run_id > tree.c.run_id))
+    newest = (
+        sa.select(other.c.run_id).where(other.c.session_id == sessions.c.session_id).limit(9)
+    ).lateral()
+    in_session = runs.c.session_id == sessions.c.session_id
+    shapes = {
+        "a table": ids,
         "an alias": sa.select(other.c.run_id),
-        "a subquery": sa.select(sa.select(runs.c.run_id).subquery().c.run_id),
-        "a union": sa.union(sa.select(runs.c.run_id), sa.select(other.c.run_id)),
-        "an outer join": sa.select(runs.c.run_id).select_from(agents).outerjoin(runs, sa.true()),
-        "a source with an outer join": sa.select(runs.c.run_id).select_from(
-            agents.outerjoin(runs, sa.true())
+        "an alias of an alias": sa.select(other.alias().c.run_id),
+        "a table without its metadata": sa.select(
+            sa.table("runs", *(sa.column(each.name) for each in runs.c)).c.run_id
+        ),
+        "a join": ids.join(sessions, in_session),
+        "a join with itself": ids.join(again, again.c.session_id == runs.c.session_id),
+        "an outer join": ids.select_from(agents).outerjoin(runs, sa.true()),
+        "a source with an outer join": ids.select_from(agents.outerjoin(runs, sa.true())),
+        "an outer join of two": ids.select_from(
+            agents.outerjoin(runs.join(sessions, in_session), sa.true())
+        ),
+        "a cross product": ids.join(other, sa.true()),
+        "a subquery": sa.select(ids.subquery().c.run_id),
+        "a subquery in a subquery": sa.select(
+            sa.select(ids.subquery().c.run_id).subquery().c.run_id
+        ),
+        "a union": sa.union(ids, sa.select(other.c.run_id)),
+        "a union as a source": sa.select(
+            sa.union_all(ids, sa.select(other.c.run_id)).subquery().c.run_id
+        ),
+        "a CTE": sa.select(cte.c.run_id),
+        "a CTE that is used twice": sa.select(cte.c.run_id).join(
+            twin, twin.c.run_id == cte.c.run_id
+        ),
+        "a recursive CTE": sa.select(tree.c.run_id),
+        "a list in a condition": sa.select(other.c.run_id).where(other.c.run_id.in_(ids)),
+        "a scalar subquery": sa.select(
+            sa.select(other.c.run_id).where(other.c.run_id == "run-ada").scalar_subquery()
+        ),
+        "a correlated subquery": sa.select(
+            sa.select(sa.func.max(other.c.run_id))
+            .where(other.c.session_id == sessions.c.session_id)
+            .scalar_subquery()
+        ).select_from(sessions),
+        "an explicit correlation": sa.select(
+            sa.select(sa.func.max(runs.c.run_id))
+            .where(in_session)
+            .correlate(sessions)
+            .scalar_subquery()
+        ).select_from(sessions),
+        "a correlation with a table that is narrowed": ids.where(
+            sa.exists().where(other.c.run_id == runs.c.run_id)
         ),
         "a condition": sa.select(sa.literal("run-ada")).where(
             sa.exists().where(runs.c.run_id == "run-ada")
         ),
+        "an aggregate": sa.select(sa.func.max(sa.case((runs.c.run_id == "run-ada", "run-ada")))),
+        "groups": ids.group_by(runs.c.run_id).having(sa.func.count() > 0),
+        "distinct rows in order": ids.distinct().order_by(runs.c.run_id.desc()).limit(9),
+        "a window": sa.select(sa.func.min(runs.c.run_id).over(partition_by=runs.c.run_id)),
+        "a label": sa.select(runs.c.run_id.label("named")).order_by("named"),
+        "a lateral join": sa.select(newest.c.run_id).select_from(sessions).join(newest, sa.true()),
+        "locked rows": ids.with_for_update(skip_locked=True),
     }
-    with seen_by("bob"), two_users.read() as unit:
-        for what, query in queries.items():
-            assert "run-ada" not in found(unit, query), what
+    return cast("dict[str, sa.Select[Any] | sa.CompoundSelect[Any]]", shapes)
+
+
+SHAPES = _shapes()
+# These show Bob's own runs, so that they fail as well where a query finds nothing at all.
+FINDS_NOTHING = {
+    "a recursive CTE",
+    "a scalar subquery",
+    "a condition",
+    "an aggregate",
+}
+
+
+@pytest.mark.parametrize("what", SHAPES)
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_query_of_any_shape_finds_what_is_visible(
+    two_users: Units, what: str, *, reads: bool
+) -> None:
+    if what == "a lateral join" and two_users.engine.dialect.name == "sqlite":
+        pytest.skip("SQLite has no lateral joins")
+    open_unit = two_users.read if reads else two_users.write
+    with open_unit() as unit:
+        assert "run-ada" in found(unit, SHAPES[what])
+    with seen_by("bob"), open_unit() as unit:
+        visible = found(unit, SHAPES[what])
+    assert "run-ada" not in visible
+    assert ("run-bob" in visible) is (what not in FINDS_NOTHING)
+
+
+def test_a_statement_that_cannot_be_narrowed_is_refused(two_users: Units) -> None:
+    with two_users.read() as unit, pytest.raises(TypeError, match="cannot narrow a count"):
+        unit.connection.execute(sa.func.count(runs.c.run_id))
+
+
+def test_a_unit_offers_no_way_to_the_connection_below(two_users: Units) -> None:
+    with two_users.read() as unit:
+        offered = {name for name in dir(unit.connection) if not name.startswith("_")}
+        assert offered == {"begin_nested", "changed", "dialect", "execute"}
 
 
 def test_a_row_without_a_partner_stays(two_users: Units) -> None:

@@ -435,7 +435,9 @@ class TestLoading:
         skill = harness.keep("weekly")
         change(harness, skill, digest="1" * 64)
         with harness.units.write() as unit:
-            unit.connection.exec_driver_sql("UPDATE skill_versions SET digest = '" + "1" * 64 + "'")
+            unit.connection.execute(
+                sa.text("UPDATE skill_versions SET digest = '" + "1" * 64 + "'")
+            )
 
         with harness.units.read() as unit, pytest.raises(DamagedRecord):
             harness.catalogue.load(unit, harness.one_in(unit, "weekly"))
@@ -457,7 +459,7 @@ class TestLoading:
         harness = skill_catalogue_harness(engine, tmp_path)
         (tmp_path / "skills-cache").write_text("in the way")
         with harness.units.write() as unit:
-            unit.connection.exec_driver_sql("DELETE FROM skills WHERE slug = 'unplaced'")
+            unit.connection.execute(sa.text("DELETE FROM skills WHERE slug = 'unplaced'"))
         harness.keep("unplaced")
 
         with harness.units.read() as unit:

@@ -377,7 +377,7 @@ class TestDamage:
         with harness.units.write() as unit:
             unit.skill_grants.give_agent(to_agent(skill, "old", pinned_version=1))
             if unit.connection.dialect.name == "postgresql":
-                unit.connection.exec_driver_sql("UPDATE skill_blobs SET content = 'evil'")
+                unit.connection.execute(sa.text("UPDATE skill_blobs SET content = 'evil'"))
         for file in (harness.home / "skills-store").rglob("SKILL.md"):
             file.write_text(skill_md("weekly", "Evil", "Obey."))
         return harness

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, make_run
@@ -102,7 +103,7 @@ async def test_a_skill_that_was_on_no_list_was_on_offer_when_it_was_used(
     skilled.service.create(author(), OK_MD)
     await skilled.run(USE)
     with skilled.units.write() as unit:
-        unit.connection.exec_driver_sql("DELETE FROM skill_listings")
+        unit.connection.execute(sa.text("DELETE FROM skill_listings"))
     # The same call again, after a crash: what it noted is noted once.
     await skilled.run(USE)
 
@@ -261,7 +262,7 @@ async def test_the_runs_that_speak_against_a_skill_are_named_first(skilled: Skil
 def listings(units: Units) -> int:
     """How many runs are still listed one by one."""
     with units.read() as unit:
-        return unit.connection.exec_driver_sql("SELECT count(*) FROM skill_listings").scalar() or 0
+        return unit.connection.execute(sa.text("SELECT count(*) FROM skill_listings")).scalar() or 0
 
 
 def tell(units: Units, ref: str, *runs: str, days_ago: int = 0, version: int = 1) -> None:
@@ -334,7 +335,7 @@ def test_what_is_long_ago_counts_only_in_the_total(units: Units) -> None:
     assert offered(units, "skl_1", since) == {}
     assert offered(units, "skl_1") == {1: 3}
     with units.read() as unit:
-        rows = unit.connection.exec_driver_sql("SELECT day, runs FROM skill_listing_days").all()
+        rows = unit.connection.execute(sa.text("SELECT day, runs FROM skill_listing_days")).all()
     assert [tuple(row) for row in rows] == [(0, 3)]
 
 
@@ -355,7 +356,7 @@ def test_no_plan_of_postgresql_takes_more_than_was_asked_for(database: UnitsOnDa
     with database.units.write() as unit:
         # What is left is a loop that looks into the choice once for each row.
         for other in ("hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize"):
-            unit.connection.exec_driver_sql(f"SET LOCAL enable_{other} = off")
+            unit.connection.execute(sa.text(f"SET LOCAL enable_{other} = off"))
         assert unit.skill_uses.sum_up(limit=2) == 2
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import make_session
@@ -439,7 +440,7 @@ async def test_a_fork_that_began_right_before_the_end_is_a_use_all_the_same(
     def unnoted(_: SeenRequest) -> str:
         # As if the daemon had been killed between the two.
         with skilled.units.write() as unit:
-            unit.connection.exec_driver_sql("DELETE FROM skill_uses")
+            unit.connection.execute(sa.text("DELETE FROM skill_uses"))
         return "all done"
 
     [told] = await skilled.told(use(), child=[unnoted])

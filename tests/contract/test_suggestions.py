@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE, NOW, make_agent, make_session
@@ -270,7 +271,7 @@ def test_a_record_that_cannot_be_read_rests(week: Week) -> None:
         week.use()
     week.look()
     with week.units.write() as unit:
-        unit.connection.exec_driver_sql("UPDATE learning_candidates SET body = '{'")
+        unit.connection.execute(sa.text("UPDATE learning_candidates SET body = '{'"))
     week.clock.advance(COOLDOWN_MS)
     for _ in range(5):
         week.use()

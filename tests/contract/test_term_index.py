@@ -17,6 +17,7 @@ from understudy.storage.schema import term_entries
 from understudy.storage.term_entries import TermCounts
 from understudy.storage.term_index import TermIndex
 from understudy.storage.unit import Units
+from understudy.storage.visible import VisibleConnection
 
 KIND = "run"
 HERE = ("session:s1",)
@@ -253,11 +254,12 @@ def test_daemons_that_put_at_once_do_not_wait_for_each_other(
     with engine.connect() as one, engine.connect() as other:
         other.exec_driver_sql("SET lock_timeout = '5s'")
         for connection, source in ((one, "a"), (other, "b"), (one, "c"), (other, "d")):
-            index = TermIndex(connection, TermCounts())
+            index = TermIndex(VisibleConnection(connection), TermCounts())
             index.put(KIND, source, scopes=HERE, terms=["same"], at_ms=1)
         other.commit()
         one.commit()
-        assert TermIndex(one, TermCounts()).newest(KIND, scopes=HERE, limit=9) == tuple("dcba")
+        index = TermIndex(VisibleConnection(one), TermCounts())
+        assert index.newest(KIND, scopes=HERE, limit=9) == tuple("dcba")
         one.rollback()
     engine.dispose()
 

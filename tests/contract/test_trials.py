@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import ALICE
@@ -45,10 +46,10 @@ def damaged(bench: TrialHarness, table: str, column: str) -> Iterator[None]:
     """What stands in a column of all rows cannot be read meanwhile."""
     swap = f"UPDATE {table} SET {column} = "
     with bench.stage.units.write() as unit:
-        unit.connection.exec_driver_sql(f"{swap} '{{' || {column}")
+        unit.connection.execute(sa.text(f"{swap} '{{' || {column}"))
     yield
     with bench.stage.units.write() as unit:
-        unit.connection.exec_driver_sql(f"{swap} substr({column}, 2)")
+        unit.connection.execute(sa.text(f"{swap} substr({column}, 2)"))
 
 
 def refused(kind: type[UnderstudyError], act: Callable[[], object]) -> str:

@@ -51,7 +51,7 @@ def lose_the_connection(units: Units, *, then_look: bool) -> None:
         unit.personas.add(make_persona())
         # As somebody does to whom that failure is no reason to stop.
         with suppress(sa.exc.OperationalError):
-            unit.connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+            unit.connection.execute(sa.text("SELECT pg_terminate_backend(pg_backend_pid())"))
         if then_look:
             unit.personas.get("helper")
 
@@ -67,25 +67,6 @@ def test_a_unit_that_overlooks_that_its_connection_is_gone_says_so(
 
     with database.units.read() as unit:
         assert unit.personas.get("helper") is None
-
-
-def test_a_reader_takes_a_connection_for_its_first_statement(database: UnitsOnDatabase) -> None:
-    pool = database.engine.pool
-    assert isinstance(pool, sa.QueuePool)
-    with database.units.read() as unit:
-        before = pool.checkedout()
-        assert unit.sessions.get("s1") is not None
-        after = pool.checkedout()
-
-    assert (before, after, pool.checkedout()) == (0, 1, 0)
-
-
-def test_a_reader_may_begin_with_a_savepoint(database: UnitsOnDatabase) -> None:
-    with database.units.read() as unit:
-        with unit.connection.begin_nested() as savepoint:
-            assert unit.sessions.get("s1") is not None
-            savepoint.rollback()
-        assert unit.sessions.get("s2") is not None
 
 
 def test_a_reader_that_has_ended_reads_nothing(database: UnitsOnDatabase) -> None:
@@ -211,7 +192,7 @@ def test_who_must_not_wait_fails_at_once_while_another_process_writes(
     assert write_if_free(database.units)
     with database.units.write() as unit:
         settings = [
-            unit.connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            unit.connection.execute(sa.text(f"PRAGMA {name}")).scalar()
             for name in ("busy_timeout", "wal_autocheckpoint")
         ]
     assert settings == [BUSY_TIMEOUT_MS, CHECKPOINT_PAGES]

@@ -26,12 +26,13 @@ from understudy.storage.schema import (
     signing_keys,
     tokens,
 )
+from understudy.storage.visible import VisibleConnection
 
 
 class TokenStore:
     """Tokens in a table, stored as hashes."""
 
-    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
         self._connection = connection
         self._cached = cached
 
@@ -91,7 +92,7 @@ class TokenStore:
 class SigningKeyStore:
     """Signing keys in a table, without the private keys."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(self, key: SigningKey) -> bool:
@@ -119,7 +120,7 @@ class SigningKeyStore:
 class ReceiptStore:
     """Idempotency receipts of submissions."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def get(self, key_hash: str) -> Receipt | None:
@@ -127,7 +128,7 @@ class ReceiptStore:
         row = self._connection.execute(
             sa.select(receipts).where(receipts.c.key_hash == key_hash)
         ).first()
-        return None if row is None else Receipt(**row._mapping)  # noqa: SLF001 - SQLAlchemy's API
+        return None if row is None else Receipt(**row._asdict())
 
     def add(self, receipt: Receipt) -> bool:
         """Insert a receipt; False when the key is taken."""
@@ -150,7 +151,7 @@ class StoredResponse:
 class ResponseStore:
     """Responses stored under idempotency keys; old ones are swept by the daemon."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def claim(
@@ -232,7 +233,7 @@ class ResponseStore:
 class SecondApprovalStore:
     """Changes that wait for a second approval; expired ones are not found."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def put(self, waiting: SecondApproval) -> bool:
@@ -274,14 +275,14 @@ class SecondApprovalStore:
 
 
 def _read_second(row: Any) -> SecondApproval:
-    values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's API
+    values = row._asdict()
     return SecondApproval(**{**values, "subject": TwoApprovers(values["subject"])})
 
 
 class AuditStore:
     """Audit entries in a table, chained by digest."""
 
-    def __init__(self, connection: sa.Connection, chains: Chains) -> None:
+    def __init__(self, connection: VisibleConnection, chains: Chains) -> None:
         self._connection = connection
         self._chains = chains
 

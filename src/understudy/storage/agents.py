@@ -16,6 +16,7 @@ from understudy.storage.schema import (
     sessions,
     user_context_files,
 )
+from understudy.storage.visible import VisibleConnection
 
 # The columns that identify the owner of a file, with their values.
 Owner = Mapping[str, str]
@@ -47,7 +48,7 @@ class FileTable:
         )
 
     def one(
-        self, connection: sa.Connection, owner: Owner, name: str, version: int | None
+        self, connection: VisibleConnection, owner: Owner, name: str, version: int | None
     ) -> ContextFile | None:
         """One version of a file, the newest when none is named."""
         values: dict[str, Any] = {**owner, "file_name": name}
@@ -57,14 +58,16 @@ class FileTable:
         row = connection.execute(query, values).first()
         return None if row is None else read_file(row)
 
-    def of_people_before(self, connection: sa.Connection, file: ContextFile) -> ContextFile | None:
+    def of_people_before(
+        self, connection: VisibleConnection, file: ContextFile
+    ) -> ContextFile | None:
         """The newest version before this one that a person wrote or accepted."""
         owner = {column: getattr(file, column) for column in self.owned_by}
         values = {**owner, "file_name": file.name, "file_version": file.version}
         row = connection.execute(self.of_people, values).first()
         return None if row is None else read_file(row)
 
-    def accept(self, connection: sa.Connection, file: ContextFile) -> None:
+    def accept(self, connection: VisibleConnection, file: ContextFile) -> None:
         """Store who has accepted a version."""
         key = ("name", "version", *self.owned_by)
         connection.execute(
@@ -73,17 +76,17 @@ class FileTable:
             .values(reviewed_by=file.reviewed_by, untrusted_sources=list(file.untrusted_sources))
         )
 
-    def all(self, connection: sa.Connection, owner: Owner) -> tuple[ContextFile, ...]:
+    def all(self, connection: VisibleConnection, owner: Owner) -> tuple[ContextFile, ...]:
         """The newest version of every file."""
         rows = connection.execute(self.in_force, dict(owner))
         return tuple(read_file(row) for row in rows)
 
-    def add(self, connection: sa.Connection, file: ContextFile) -> bool:
+    def add(self, connection: VisibleConnection, file: ContextFile) -> bool:
         """Insert a new version; False when that version exists already."""
         return insert_new(connection, self.table, to_row(file, self.table))
 
     def page(
-        self, connection: sa.Connection, owner: Owner, name: str, request: PageRequest
+        self, connection: VisibleConnection, owner: Owner, name: str, request: PageRequest
     ) -> Page[ContextFile]:
         """Versions of one file, newest first."""
         return select_page(
@@ -104,7 +107,7 @@ def read_file(row: Any) -> ContextFile:
 class AgentStore:
     """Agents and their context files in two tables."""
 
-    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
         self._connection = connection
         self._cached = cached
 
@@ -213,7 +216,7 @@ _USERS: Final = (
 class UserFileStore:
     """Users' copies of context files, with their history."""
 
-    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
         self._connection = connection
         self._cached = cached
 

@@ -13,6 +13,7 @@ from understudy.runs.artifacts import Artifact
 from understudy.runs.model import DebugRequest
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import artifacts, debug_requests, runs
+from understudy.storage.visible import VisibleConnection
 
 # The id prefix of captured requests.
 _CAPTURE: Final = "dbg_"
@@ -23,7 +24,7 @@ _LISTED = sa.select(*(column for column in artifacts.c if column.name != "conten
 class ArtifactStore:
     """Artifacts in a table."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(self, artifact: Artifact) -> None:
@@ -79,7 +80,7 @@ def _unpack(row: Any) -> str:
 class DebugStore:
     """Captured requests in a table."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(self, capture: DebugRequest) -> None:

@@ -21,6 +21,7 @@ from understudy.storage.engine import Dialect
 from understudy.storage.files import LEFTOVER, opened, read_file, replace_file
 from understudy.storage.rows import from_row, insert_new, select_page, to_row
 from understudy.storage.schema import asset_blobs, asset_owners, asset_references, assets
+from understudy.storage.visible import VisibleConnection
 
 log = structlog.get_logger()
 
@@ -33,7 +34,7 @@ _NAME: Final = re.compile(r"[0-9a-f]{64}")
 class AssetStore:
     """Assets and their references in two tables."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
@@ -163,7 +164,7 @@ def _as_seen_by(user_id: str | None) -> sa.Select[Any]:
 class SqlBlobs:
     """Blobs as rows."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def put(self, sha256: str, data: bytes) -> None:

@@ -18,6 +18,7 @@ from understudy.sessions.model import SessionStatus
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_into, readable, select_page, to_row
 from understudy.storage.schema import background_output, background_tasks, runs, sessions
+from understudy.storage.visible import VisibleConnection
 
 _RUNNING = background_tasks.c.ended_at_ms.is_(None)
 
@@ -25,7 +26,7 @@ _RUNNING = background_tasks.c.ended_at_ms.is_(None)
 class BackgroundTaskStore:
     """Background tasks in a table, and their output in another, in pieces."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 

@@ -10,12 +10,13 @@ from understudy.core.page import Page, PageRequest
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
 from understudy.storage.schema import bridge_deliveries, bridge_links, channel_bridges
+from understudy.storage.visible import VisibleConnection
 
 
 class BridgeStore:
     """Bridges, links and deliveries in three tables."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 

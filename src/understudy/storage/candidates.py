@@ -47,6 +47,7 @@ from understudy.storage.schema import learning_reviews as reviews
 from understudy.storage.schema.learnings import BY_DAEMON, DECIDED, OPEN, OPEN_FOR_A_TIME
 from understudy.storage.sight import require_existing
 from understudy.storage.stored_keys import renew_keys
+from understudy.storage.visible import VisibleConnection
 
 MOST_REJECTED: Final = 50
 
@@ -54,7 +55,9 @@ MOST_REJECTED: Final = 50
 class CandidateStore:
     """Candidates in a table."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect, cached: CachedReads) -> None:
+    def __init__(
+        self, connection: VisibleConnection, dialect: Dialect, cached: CachedReads
+    ) -> None:
         self._connection = connection
         self._dialect = dialect
         self._cached = cached
@@ -228,7 +231,7 @@ class CandidateStore:
 
     def _rank(self, candidate_id: str) -> int:
         rank = sa.select(candidates.c.review_rank).where(candidates.c.candidate_id == candidate_id)
-        return self._connection.scalar(rank) or 0
+        return self._connection.execute(rank).scalar() or 0
 
     def _all(self, query: sa.Select[Any], values: dict[str, Any]) -> tuple[Candidate, ...]:
         return tuple(readable(self._connection.execute(query, values).all(), read_candidate))
@@ -345,7 +348,7 @@ def _same(scope: LearningScope, kind: Kind, semantic_key: str) -> dict[str, Any]
 class ReviewStore:
     """Reviews of candidates by automation, one for each policy."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def get(self, candidate_id: str, policy_digest: str) -> AutomationReview | None:

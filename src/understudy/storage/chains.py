@@ -18,6 +18,7 @@ from understudy.core.audit import AuditVerification, BadLink, ChainReport, LinkP
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import audit, chains, skill_versions
+from understudy.storage.visible import VisibleConnection
 
 START: Final = "0" * 64
 BATCH: Final = 1_000
@@ -79,7 +80,7 @@ class Chains:
     """The chains of a unit: rows that it adds are linked when it commits."""
 
     def __init__(
-        self, connection: sa.Connection, dialect: Dialect, known: dict[str, Head] | None = None
+        self, connection: VisibleConnection, dialect: Dialect, known: dict[str, Head] | None = None
     ) -> None:
         self._connection = connection
         self._dialect = dialect
@@ -105,7 +106,7 @@ class Chains:
             self._connection.execute(_INSERT, self._linked("audit", entries))
         if versions:
             rows = [self._connection.execute(_VERSION, _key(each)).one() for each in versions]
-            linked = self._linked("skill_versions", [dict(row._mapping) for row in rows])  # noqa: SLF001
+            linked = self._linked("skill_versions", [row._asdict() for row in rows])
             for key, row in zip(versions, linked, strict=True):
                 values = {column: row[column] for column in ("place", "content_digest", "link")}
                 self._connection.execute(_LINK_VERSION, {**_key(key), **values})
@@ -142,11 +143,11 @@ class Chains:
         if found is None:
             insert_new(self._connection, chains, asdict(Head(name=name)))
             found = self._connection.execute(query, {"chain": name}).one()
-        return Head(**found._mapping)  # noqa: SLF001 - SQLAlchemy's API
+        return Head(**found._asdict())
 
     def _head(self, name: str) -> Head:
         found = self._connection.execute(_HEAD, {"chain": name}).first()
-        return Head(name=name) if found is None else Head(**found._mapping)  # noqa: SLF001
+        return Head(name=name) if found is None else Head(**found._asdict())
 
     def _write(self, head: Head) -> None:
         self._connection.execute(
@@ -229,7 +230,7 @@ class _Walk:
 
     def see(self, row: Any) -> None:
         """Check one row: its place, its content, its link."""
-        values = row._mapping  # noqa: SLF001 - SQLAlchemy's API
+        values = row._asdict()
         is_erased = values.get("erased_at_ms") is not None
         if row.place != self._place + 1:
             problem = LinkProblem.REMOVED if row.place > self._place + 1 else LinkProblem.ADDED

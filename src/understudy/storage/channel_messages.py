@@ -23,6 +23,7 @@ from understudy.storage.schema import (
     channel_reactions,
     channel_threads,
 )
+from understudy.storage.visible import VisibleConnection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ class LastWord:
 class ChannelMessageStore:
     """Messages, reactions and threads in three tables."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 

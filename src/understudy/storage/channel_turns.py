@@ -13,12 +13,13 @@ from understudy.runs.model import RunKind
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, select_page, to_row
 from understudy.storage.schema import channel_leases, channel_stimuli, runs
+from understudy.storage.visible import VisibleConnection
 
 
 class ChannelTurnStore:
     """Leases and stimuli in two tables."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 

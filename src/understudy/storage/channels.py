@@ -27,6 +27,7 @@ from understudy.storage.rows import (
     upsert_of,
 )
 from understudy.storage.schema import agents, channel_events, channel_members, channels, sessions
+from understudy.storage.visible import VisibleConnection
 
 # Counted by the database as messages arrive, so never written from a record.
 COUNTED: Final = ("message_count", "last_message_id", "last_message_preview", "sequence")
@@ -35,7 +36,7 @@ COUNTED: Final = ("message_count", "last_message_id", "last_message_preview", "s
 class ChannelStore:
     """Channels, members and events in three tables."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 

@@ -10,6 +10,7 @@ from understudy.runs.model import Delivery, DeliveryStatus
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import deliveries, delivery_tries, webhook_secret
+from understudy.storage.visible import VisibleConnection
 
 CUT_OFF: Final = "given up: the daemon stopped during the last attempt"
 ONLY: Final = "current"
@@ -20,7 +21,7 @@ TASK_POSITIONS: Final = 1_000_000
 class DeliveryStore:
     """The webhook outbox, written in the transaction that ends a run."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
@@ -145,7 +146,7 @@ class DeliveryStore:
 class WebhookSecretStore:
     """The secret that signs webhooks, where the settings have none."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def get(self) -> str | None:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from understudy.core.errors import coded_error
 from understudy.settings import DatabaseConfig
 from understudy.storage.postgres import PostgresDialect, open_postgres
+from understudy.storage.visible import VisibleConnection
 
 BUSY_TIMEOUT_MS: Final = 30_000
 # The pages of the write-ahead log from which a commit copies them to the database file.
@@ -153,29 +154,29 @@ class SqliteDialect:
         finally:
             driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
 
-    def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
+    def lock_assets(self, connection: VisibleConnection, *, alone: bool) -> None:
         """Nothing to do: there is no other writer."""
 
-    def lock_run_memories(self, connection: sa.Connection) -> None:
+    def lock_run_memories(self, connection: VisibleConnection) -> None:
         """Nothing to do: there is no other writer."""
 
-    def lock_scope(self, connection: sa.Connection, scope_key: str) -> None:
+    def lock_scope(self, connection: VisibleConnection, scope_key: str) -> None:
         """Nothing to do: there is no other writer."""
 
-    def lock_execution(self, connection: sa.Connection, run_id: str, *, alone: bool) -> None:
+    def lock_execution(self, connection: VisibleConnection, run_id: str, *, alone: bool) -> None:
         """Nothing to do: there is no other writer."""
 
-    def lock_slug(self, connection: sa.Connection, slug: str) -> None:
+    def lock_slug(self, connection: VisibleConnection, slug: str) -> None:
         """Nothing to do: there is no other writer."""
 
-    def lock_skills(self, connection: sa.Connection) -> None:
+    def lock_skills(self, connection: VisibleConnection) -> None:
         """Nothing to do: there is no other writer."""
 
     def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
         """SQL condition: `text` is a literal substring of the column."""
         return sa.func.instr(column, text) > 0
 
-    def shielded(self, connection: sa.Connection) -> AbstractContextManager[object]:
+    def shielded(self, connection: VisibleConnection) -> AbstractContextManager[object]:
         """Nothing to do: a failed read leaves the transaction intact."""
         return nullcontext()
 
@@ -187,7 +188,7 @@ class SqliteDialect:
         """Nothing to do: there is no other writer."""
         return query
 
-    def announce(self, connection: sa.Connection, tables: Collection[str]) -> None:
+    def announce(self, connection: VisibleConnection, tables: Collection[str]) -> None:
         """Nothing to do: there is one daemon per database."""
 
 

@@ -11,6 +11,7 @@ from understudy.sample.workspace import Belongings
 from understudy.sessions.learning_scopes import session_scope
 from understudy.storage import schema
 from understudy.storage.term_index import TermIndex
+from understudy.storage.visible import VisibleConnection
 
 # The rows to delete: those whose column holds one of the ids. A table may occur more than once.
 ROWS: Final[tuple[tuple[sa.Column[Any], str], ...]] = (
@@ -71,7 +72,7 @@ _ORDER: Final = {table: place for place, table in enumerate(schema.metadata.sort
 class ErasureStore:
     """Finds the records that belong to agents, and deletes them."""
 
-    def __init__(self, connection: sa.Connection, terms: TermIndex) -> None:
+    def __init__(self, connection: VisibleConnection, terms: TermIndex) -> None:
         self._connection = connection
         self._terms = terms
 

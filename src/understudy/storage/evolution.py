@@ -35,12 +35,13 @@ from understudy.storage.schema import (
 from understudy.storage.schema.runs import OFFERS
 from understudy.storage.schema.sessions import NUDGES, TOOL_RESULTS
 from understudy.storage.schema.skills import MADE_BY_RUNS
+from understudy.storage.visible import VisibleConnection
 
 
 class EvolutionStore:
     """The evolution record, read from the tables of its sources; it has no table of its own."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def page(
@@ -146,7 +147,7 @@ def _place(row: Any) -> EntryRef:
 class ProposalStore:
     """Proposals of all agents."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def get(self, proposal_id: str) -> FileProposal | None:
@@ -255,7 +256,7 @@ Call = tuple[int, str]
 class SuggestionStore:
     """The states of suggestions, and the tool runs that suggestions are made from."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def states(self) -> tuple[SuggestionState, ...]:

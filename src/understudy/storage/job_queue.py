@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import INSERTS
+from understudy.storage.visible import VisibleConnection
 from understudy.work.queue_worker import CLAIM_BYTES, LEASE_MS, Job
 
 # The columns of a job that nobody has tried.
@@ -23,7 +24,7 @@ class JobQueue:
     a random token that only its holder knows.
     """
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect, jobs: sa.Table) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect, jobs: sa.Table) -> None:
         self._connection = connection
         self._dialect = dialect
         self._jobs = jobs

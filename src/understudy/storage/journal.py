@@ -13,6 +13,7 @@ from understudy.sessions.journal import EventKind, JournalEvent, JournalPage, Ne
 from understudy.storage.postgres import CHANNEL, JOURNAL_LOCK, LOCK_SPACE
 from understudy.storage.schema import journal, sessions
 from understudy.storage.schema.sessions import CHECKPOINTS
+from understudy.storage.visible import VisibleConnection
 
 # Maximum characters of data in a page of events.
 PAGE_CHARS: Final = 4 * 1024 * 1024
@@ -23,7 +24,7 @@ MAX_ROWS: Final = 16
 class JournalStore:
     """Events of all sessions in one table."""
 
-    def __init__(self, connection: sa.Connection, touched: set[str]) -> None:
+    def __init__(self, connection: VisibleConnection, touched: set[str]) -> None:
         self._connection = connection
         self._touched = touched
         self._statements = _STATEMENTS[connection.dialect.name]

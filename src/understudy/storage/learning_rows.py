@@ -123,7 +123,7 @@ def read_candidate(row: Any) -> Candidate:
 
 
 def _values(row: Any, said: frozenset[str]) -> dict[str, Any]:
-    values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
+    values = row._asdict()
     body = values.pop("body")
     if isinstance(body, str):
         body = json.loads(body)

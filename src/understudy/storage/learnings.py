@@ -38,6 +38,7 @@ from understudy.storage.schema.learnings import (
 from understudy.storage.sight import require_existing
 from understudy.storage.stored_keys import renew_keys
 from understudy.storage.term_index import TermIndex
+from understudy.storage.visible import VisibleConnection
 
 MOST_REVOKED: Final = 50
 
@@ -49,7 +50,7 @@ class LearningStore:
     """Learnings by id; live ones are also in the term index."""
 
     def __init__(
-        self, connection: sa.Connection, dialect: Dialect, terms: TermIndex, cached: CachedReads
+        self, connection: VisibleConnection, dialect: Dialect, terms: TermIndex, cached: CachedReads
     ) -> None:
         self._connection = connection
         self._dialect = dialect
@@ -329,7 +330,7 @@ def _keys(scopes: Sequence[LearningScope]) -> Iterator[Sequence[str]]:
 class LearningUseStore:
     """Uses: which runs had which learnings injected."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(self, given: Iterable[LearningUse]) -> None:
@@ -366,4 +367,4 @@ def _read(row: Any) -> LearningUse:
 
 
 def _use(row: Any) -> LearningUse:
-    return LearningUse(**row._mapping)  # noqa: SLF001 - SQLAlchemy's API
+    return LearningUse(**row._asdict())

@@ -11,12 +11,13 @@ from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, select_page, to_row
 from understudy.storage.schema import messages, runs
 from understudy.storage.schema.deliveries import DELIVERING, UNDELIVERED
+from understudy.storage.visible import VisibleConnection
 
 
 class MessageStore:
     """The messages of all mailboxes in a table."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 

@@ -12,6 +12,7 @@ from understudy.runs.model import RunStatus
 from understudy.storage.rows import optional_object
 from understudy.storage.schema import learning_candidates, learning_uses, runs
 from understudy.storage.schema.learnings import DECIDED
+from understudy.storage.visible import VisibleConnection
 from understudy.wire.overview import UsageShare
 
 # The field of a day that counts runs of a status.
@@ -35,7 +36,7 @@ Days = dict[int, Counter[str]]
 class OverviewStore:
     """Aggregates for the overview; each reads a range of an index."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def runs(self, since_ms: int) -> Days:

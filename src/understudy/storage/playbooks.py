@@ -19,12 +19,13 @@ from understudy.storage.rows import (
     to_row,
 )
 from understudy.storage.schema import flows, playbook_versions
+from understudy.storage.visible import VisibleConnection
 
 
 class PlaybookStore:
     """Playbook versions in a table; the manifest of a version never changes."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
@@ -109,7 +110,7 @@ def _release(version: PlaybookVersion) -> dict[str, Any]:
 class FlowStore:
     """Flows in a table."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 

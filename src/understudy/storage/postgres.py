@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache, partial
 from hashlib import sha256
-from typing import Any, Final, Self, cast
+from typing import Any, Final
 
 import psycopg
 import sqlalchemy as sa
@@ -20,6 +20,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from understudy.settings import DatabaseConfig
 from understudy.storage.query_cache import QueryCache
+from understudy.storage.visible import VisibleConnection
 
 log = structlog.get_logger()
 
@@ -70,14 +71,12 @@ def open_postgres(url: str, limits: DatabaseConfig) -> sa.Engine:
     is_pooled = limits.direct_url is not None
     engine = sa.create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
-        poolclass=ClosingPool,
         pool_size=limits.pool_size,
         # The connection used last has the statements of a run prepared.
         pool_use_lifo=True,
         max_overflow=limits.max_overflow,
         pool_timeout=60,
         hide_parameters=True,
-        pool_pre_ping=True,
         connect_args={
             "connect_timeout": 10,
             "application_name": "understudy",
@@ -96,8 +95,8 @@ def open_postgres(url: str, limits: DatabaseConfig) -> sa.Engine:
         sa.event.listen(engine, "begin", partial(_set_locally, settings))
     else:
         sa.event.listen(engine, "connect", partial(_set_for_good, settings))
-    dialect: Any = engine.dialect
-    dialect.do_ping = partial(_is_alive, dialect.do_ping)
+    sa.event.listen(engine, "checkout", _require_silence)
+    _close_once_disposed(engine)
     return engine
 
 
@@ -115,16 +114,32 @@ def _set_locally(settings: Mapping[str, int], connection: sa.Connection) -> None
     connection.execute(sa.select(*each))
 
 
-def _is_alive(
-    ask: "Callable[[psycopg.Connection], bool]", connection: "psycopg.Connection"
-) -> bool:
-    """Whether a pooled connection can be lent.
+def _require_silence(connection: "psycopg.Connection", *_: object) -> None:
+    """Have a pooled connection replaced that the server has ended.
 
-    A server that stops says so or closes the connection, so only one with something to read is asked.
+    A server that stops says so or closes the connection; one that is alive says nothing unasked.
     """
     look = select.poll()
-    look.register(connection.fileno(), select.POLLIN)
-    return ask(connection) if look.poll(0) else True
+    if not connection.closed:
+        look.register(connection.fileno(), select.POLLIN)
+    if connection.closed or look.poll(0):
+        raise sa.exc.DisconnectionError
+
+
+def _close_once_disposed(engine: sa.Engine) -> None:
+    """Close connections that are returned after the engine was disposed.
+
+    A thread may still be at work when the daemon stops. Without this, the connection that it
+    returns or opens then would stay open until garbage collection.
+    """
+    is_disposed = threading.Event()
+    sa.event.listen(engine, "engine_disposed", lambda _: is_disposed.set())
+
+    def returned(_: object, entry: ConnectionPoolEntry) -> None:
+        if is_disposed.is_set():
+            entry.invalidate()
+
+    sa.event.listen(engine, "checkin", returned)
 
 
 @contextmanager
@@ -164,24 +179,24 @@ class PostgresDialect:
         """Never free: every statement waits for the server."""
         return nullcontext(False)
 
-    def shielded(self, connection: sa.Connection) -> AbstractContextManager[object]:
+    def shielded(self, connection: VisibleConnection) -> AbstractContextManager[object]:
         """A savepoint: without it a failed read would abort the transaction."""
         return connection.begin_nested()
 
-    def lock_assets(self, connection: sa.Connection, *, alone: bool) -> None:
+    def lock_assets(self, connection: VisibleConnection, *, alone: bool) -> None:
         """Lock assets until the unit ends: `alone` to delete, shared to add or reference some."""
         values = {"space": LOCK_SPACE, "number": ASSETS_LOCK}
         connection.execute(_LOCK if alone else _SHARE, values)
 
-    def lock_run_memories(self, connection: sa.Connection) -> None:
+    def lock_run_memories(self, connection: VisibleConnection) -> None:
         """Lock run memories against a concurrent rebuild or maintenance of all of them."""
         connection.execute(_LOCK, {"space": LOCK_SPACE, "number": RUN_MEMORIES_LOCK})
 
-    def lock_scope(self, connection: sa.Connection, scope_key: str) -> None:
+    def lock_scope(self, connection: VisibleConnection, scope_key: str) -> None:
         """Lock publications in a scope."""
         connection.execute(_LOCK, {"space": SCOPE_SPACE, "number": _number(scope_key)})
 
-    def lock_execution(self, connection: sa.Connection, run_id: str, *, alone: bool) -> None:
+    def lock_execution(self, connection: VisibleConnection, run_id: str, *, alone: bool) -> None:
         """Lock who executes a run: `alone` to become that, shared to write as that.
 
         A unit takes it before any other lock.
@@ -189,7 +204,7 @@ class PostgresDialect:
         values = {"space": RUN_SPACE, "number": _number(run_id)}
         connection.execute(_LOCK if alone else _SHARE, values)
 
-    def lock_slug(self, connection: sa.Connection, slug: str) -> None:
+    def lock_slug(self, connection: VisibleConnection, slug: str) -> None:
         """Lock the skill of a slug, and share the lock of all skills.
 
         In this order, and rows after both: a transaction that waits for a slug holds no row lock.
@@ -197,7 +212,7 @@ class PostgresDialect:
         connection.execute(_SHARE, {"space": LOCK_SPACE, "number": SKILLS_LOCK})
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(signed_fnv1a(slug))))
 
-    def lock_skills(self, connection: sa.Connection) -> None:
+    def lock_skills(self, connection: VisibleConnection) -> None:
         """Lock all skills; only for a transaction that neither holds nor awaits a slug."""
         connection.execute(_LOCK, {"space": LOCK_SPACE, "number": SKILLS_LOCK})
 
@@ -213,7 +228,7 @@ class PostgresDialect:
         """Lock the rows that are free, and skip locked ones."""
         return query.with_for_update(skip_locked=True)
 
-    def announce(self, connection: sa.Connection, tables: Collection[str]) -> None:
+    def announce(self, connection: VisibleConnection, tables: Collection[str]) -> None:
         """Notify the other daemons of changed tables, once this commits."""
         for table in tables:
             connection.execute(_NOTIFY, {"changed": table})
@@ -275,31 +290,3 @@ def signed_fnv1a(text: str) -> int:
     """The FNV-1a hash of a text as a signed number, as PostgreSQL takes it."""
     number = fnv1a(text.encode(errors="surrogatepass"))
     return number - (1 << _BITS) if number >> (_BITS - 1) else number
-
-
-class ClosingPool(sa.QueuePool):
-    """A pool that closes returned connections once it is disposed.
-
-    A thread may still be at work when the daemon stops. Without this, the connection that it
-    returns or opens then would stay open until garbage collection.
-    """
-
-    is_over = False
-
-    def dispose(self) -> None:
-        """Close the pooled connections now, and returned ones from now on."""
-        self.is_over = True
-        super().dispose()
-
-    def recreate(self) -> Self:
-        """The replacement pool, which stays disposed if this one is."""
-        successor = cast("Self", super().recreate())
-        successor.is_over = self.is_over
-        return successor
-
-    def _do_return_conn(self, record: ConnectionPoolEntry) -> None:
-        if self.is_over:
-            record.close()
-            self._dec_overflow()
-        else:
-            super()._do_return_conn(record)

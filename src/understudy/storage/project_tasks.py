@@ -11,12 +11,13 @@ from understudy.runs.model import RunStatus
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, readable, replace_version, to_row
 from understudy.storage.schema import project_tasks, runs
+from understudy.storage.visible import VisibleConnection
 
 
 class ProjectTaskStore:
     """Tasks of projects in a table."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 

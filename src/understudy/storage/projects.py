@@ -20,12 +20,15 @@ from understudy.storage.rows import (
     to_row,
 )
 from understudy.storage.schema import personas, project_sessions, projects
+from understudy.storage.visible import VisibleConnection
 
 
 class ProjectStore:
     """Projects in a table, with their sessions in another for lookups."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect, cached: CachedReads) -> None:
+    def __init__(
+        self, connection: VisibleConnection, dialect: Dialect, cached: CachedReads
+    ) -> None:
         self._connection = connection
         self._dialect = dialect
         self._cached = cached
@@ -157,7 +160,7 @@ _OF_SESSIONS = (
 class PersonaStore:
     """Personas in a table."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def get(self, persona_id: str) -> Persona | None:

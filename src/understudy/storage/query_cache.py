@@ -34,6 +34,7 @@ from understudy.storage.schema import (
     tool_switches,
     user_context_files,
 )
+from understudy.storage.visible import VisibleConnection
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -73,7 +74,6 @@ CACHED_ALONE: Final = frozenset(
         skills,
     )
 )
-WRITES: Final = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 
 
 class QueryCache:
@@ -152,17 +152,10 @@ class QueryCache:
 class CachedReads:
     """The cache as seen by one unit of work: bypassed for tables that the unit has changed."""
 
-    def __init__(self, connection: sa.Connection, cache: QueryCache | None, since: int) -> None:
+    def __init__(self, connection: VisibleConnection, cache: QueryCache | None, since: int) -> None:
         self._connection = connection
         self._cache = cache
         self._since = since
-
-    @property
-    def changed(self) -> Collection[str]:
-        """The tables that the unit has changed."""
-        # Only a connection of an engine with units is a `WatchedConnection`.
-        found: Collection[str] = getattr(self._connection, "changed", ())
-        return found
 
     def __call__(self, key: Hashable, tables: tuple[sa.Table, ...], load: Callable[[], T]) -> T:
         """The cached result of `load`, which reads only these tables."""
@@ -201,4 +194,4 @@ class CachedReads:
 
     def _may_share(self, names: frozenset[str]) -> bool:
         """Whether results do not depend on the caller's sight or on changes of this unit."""
-        return current_sight.get() == WHOLE and names.isdisjoint(self.changed)
+        return current_sight.get() == WHOLE and names.isdisjoint(self._connection.changed)

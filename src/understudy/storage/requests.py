@@ -17,6 +17,7 @@ from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import from_row, insert_new, readable, select_page
 from understudy.storage.schema import requests, runs
 from understudy.storage.schema.runs import OFFERS, WAITING
+from understudy.storage.visible import VisibleConnection
 
 # Pending, and of a kind that blocks its run.
 _WAITED_FOR = sa.and_(
@@ -27,7 +28,7 @@ _WAITED_FOR = sa.and_(
 class RequestStore:
     """Requests in a table."""
 
-    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
         self._connection = connection
         self._cached = cached
 

@@ -19,6 +19,7 @@ from understudy.storage.schema import (
     receipts,
     runs,
 )
+from understudy.storage.visible import VisibleConnection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,7 @@ AUDIT: Final = "audit_days"
 class RetentionStore:
     """Prunes rows past their retention time."""
 
-    def __init__(self, connection: sa.Connection, chains: Chains) -> None:
+    def __init__(self, connection: VisibleConnection, chains: Chains) -> None:
         self._connection = connection
         self._chains = chains
 

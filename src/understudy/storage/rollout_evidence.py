@@ -14,6 +14,7 @@ from understudy.rollout.evidence import Counts, EvidenceSums
 from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout
 from understudy.storage.rows import from_row, insert_new, readable, to_row
 from understudy.storage.schema import rollout_evidence as table
+from understudy.storage.visible import VisibleConnection
 
 # The skill name and the fingerprint.
 _About: TypeAlias = tuple[str, str]
@@ -23,7 +24,7 @@ _Key: TypeAlias = tuple[str, int, str]
 class EvidenceQueries:
     """Evidence in one table; rows are never changed."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
         # Cache of one unit: guards, figures and lists need the same sums. Cleared when evidence is
         # added.

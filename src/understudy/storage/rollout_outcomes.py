@@ -13,12 +13,13 @@ from understudy.storage.schema import rollout_outcomes as outcomes
 from understudy.storage.schema import rollouts, runs, sidechains
 from understudy.storage.schema import skill_uses as uses
 from understudy.storage.schema.skills import OF_PROMOTED
+from understudy.storage.visible import VisibleConnection
 
 
 class OutcomeStore:
     """Outcomes in one table, and the skill uses in another."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(self, outcome: UseOutcome) -> bool:

@@ -16,6 +16,7 @@ from understudy.storage.schema import rollout_definitions as definitions
 from understudy.storage.schema import rollout_snapshots as table
 from understudy.storage.schema import rollouts
 from understudy.storage.schema.rollouts import MOUNTED
+from understudy.storage.visible import VisibleConnection
 
 # The reason of a hold whose stored reason does not decode.
 HELD_UNREAD: Final = "it was held, and why cannot be read"
@@ -37,7 +38,7 @@ def rollout_row(rollout: Rollout) -> dict[str, Any]:
 
 def read_rollout(row: Any) -> Rollout:
     """The rollout in a row, or `DamagedRecord`."""
-    return read_record(row, lambda it: _rollout(it._mapping), what=f"rollout {row.skill_name}")  # noqa: SLF001
+    return read_record(row, lambda it: _rollout(it._asdict()), what=f"rollout {row.skill_name}")
 
 
 def _rollout(row: Mapping[str, Any]) -> Rollout:
@@ -66,7 +67,7 @@ def read_remnant(row: Any, said: Any) -> Rollout:
     """The fields of a damaged rollout that its columns still give, or `DamagedRecord`."""
     return read_record(
         row,
-        lambda it: _remnant(it._mapping, said),  # noqa: SLF001
+        lambda it: _remnant(it._asdict(), said),
         what=f"rollout {row.skill_name} beside its body",
     )
 
@@ -144,7 +145,7 @@ def _snapshot(row: Any) -> Snapshot:
 class SnapshotQueries:
     """Snapshots in one table, and their definitions in another, once for each fingerprint."""
 
-    _connection: sa.Connection
+    _connection: VisibleConnection
 
     def add_snapshot(self, snapshot: Snapshot) -> None:
         """Add a snapshot, and its definition where that is not stored yet."""
@@ -162,7 +163,7 @@ class SnapshotQueries:
     def _kept_definition(self, skill_name: str, fingerprint: str) -> Any:
         """The stored definition of a fingerprint as JSON; None without one."""
         values = {"wanted": skill_name, "of": fingerprint}
-        return self._connection.scalar(_SAID, values)
+        return self._connection.execute(_SAID, values).scalar()
 
     def snapshots(self, skill_name: str, request: PageRequest) -> Page[Snapshot]:
         """The snapshots of a rollout, newest first; damaged ones are left out."""

@@ -14,6 +14,7 @@ from understudy.storage.rows import from_row, readable, select_page, to_row
 from understudy.storage.schema import rollout_replay_cases as cases
 from understudy.storage.schema import rollout_trials as trials
 from understudy.storage.schema.rollouts import PENDING
+from understudy.storage.visible import VisibleConnection
 
 MOST_REPORTED: Final = 50
 
@@ -21,7 +22,7 @@ MOST_REPORTED: Final = 50
 class TrialStore:
     """Trials in one table."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
@@ -136,7 +137,7 @@ _REPORTED: Final = (
 class ReplayCaseStore:
     """The cases of replays."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(self, case: ReplayCase) -> None:

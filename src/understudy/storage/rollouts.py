@@ -44,12 +44,15 @@ from understudy.storage.schema import (
     rollouts,
 )
 from understudy.storage.schema.rollouts import FLAGGED, LIVE, MOUNTED, WATCHED
+from understudy.storage.visible import VisibleConnection
 
 
 class RolloutStore(EvidenceQueries, SnapshotQueries):
     """Rollouts by the name of their skill, with their events, evidence and snapshots."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect, cached: CachedReads) -> None:
+    def __init__(
+        self, connection: VisibleConnection, dialect: Dialect, cached: CachedReads
+    ) -> None:
         super().__init__(connection)
         self._dialect = dialect
         self._cached = cached
@@ -88,7 +91,9 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
 
     def live_name_of(self, learning_id: str) -> str | None:
         """The name of the live rollout of a learning, also of a damaged one."""
-        found: str | None = self._connection.scalar(_LIVE_NAME_OF, {"wanted": learning_id})
+        found: str | None = self._connection.execute(
+            _LIVE_NAME_OF, {"wanted": learning_id}
+        ).scalar()
         return found
 
     def remnant(self, skill_name: str) -> Rollout | None:
@@ -105,7 +110,9 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
         """The name of the live rollout whose folded name equals that of `name`."""
         if not name.isprintable():
             return None
-        found: str | None = self._connection.scalar(_LIVE_CALLED, {"wanted": folded(name)})
+        found: str | None = self._connection.execute(
+            _LIVE_CALLED, {"wanted": folded(name)}
+        ).scalar()
         return found
 
     def reserved_names(self, stages: Collection[Stage]) -> dict[str, bool]:
@@ -302,7 +309,7 @@ ONLY: Final = "canary"
 class CanarySecretStore:
     """The secret of the canary share; it never changes, so that a session keeps its skills."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def get(self) -> str | None:
@@ -323,7 +330,7 @@ _GET: Final = sa.select(canary_secret.c.secret)
 class RolloutSourceStore:
     """The expiries of the source learnings of live rollouts."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def ends(self) -> Mapping[str, int | None]:
@@ -333,7 +340,7 @@ class RolloutSourceStore:
 
     def end_of(self, learning_id: str) -> int | None:
         """The expiry of the source learning of a live rollout; None without one."""
-        found: int | None = self._connection.scalar(_END_OF, {"wanted": learning_id})
+        found: int | None = self._connection.execute(_END_OF, {"wanted": learning_id}).scalar()
         return found
 
     def ending(self, *, until_ms: int, limit: int) -> tuple[tuple[str, int], ...]:

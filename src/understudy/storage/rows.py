@@ -17,6 +17,8 @@ from understudy.core.records import parsed_strictly, plain
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from understudy.storage.visible import VisibleConnection
+
 log = structlog.get_logger()
 
 Ms = sa.BigInteger
@@ -128,7 +130,7 @@ def from_row(row: Any, kind: type[T], **given: Any) -> T:
 
 
 def _parsed(row: Any, kind: type[T], given: Mapping[str, Any]) -> T:
-    values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
+    values = row._asdict()
     packed: dict[str, Any] = {}
     for name in (*REST, "state"):
         if name in values and not hasattr(kind, name):
@@ -138,7 +140,7 @@ def _parsed(row: Any, kind: type[T], given: Mapping[str, Any]) -> T:
 
 
 def select_page(
-    connection: sa.Connection,
+    connection: "VisibleConnection",
     query: sa.Select[Any],
     request: PageRequest,
     *,
@@ -210,12 +212,12 @@ def insert_new_of(table: sa.Table) -> Mapping[str, Any]:
     }
 
 
-def insert_into(connection: sa.Connection, table: sa.Table) -> Any:
+def insert_into(connection: "VisibleConnection", table: sa.Table) -> Any:
     """An insert construct that supports ON CONFLICT."""
     return INSERTS[connection.dialect.name](table)
 
 
-def insert_new(connection: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> bool:
+def insert_new(connection: "VisibleConnection", table: sa.Table, values: Mapping[str, Any]) -> bool:
     """Insert a row; False when its key is taken."""
     statement = insert_into(connection, table).values(dict(values)).on_conflict_do_nothing()
     # RETURNING, because not every driver knows the row count of an insert.
@@ -223,7 +225,7 @@ def insert_new(connection: sa.Connection, table: sa.Table, values: Mapping[str, 
 
 
 def replace_version(
-    connection: sa.Connection,
+    connection: "VisibleConnection",
     table: sa.Table,
     where: sa.ColumnElement[bool],
     values: Mapping[str, Any],

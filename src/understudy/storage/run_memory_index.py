@@ -32,13 +32,14 @@ from understudy.storage.schema import (
     term_entries,
 )
 from understudy.storage.term_index import TermIndex
+from understudy.storage.visible import VisibleConnection
 
 
 class RunMemoryIndex:
     """Pointers, scopes, evidence and backlog in tables; terms in the term index."""
 
     def __init__(
-        self, connection: sa.Connection, dialect: Dialect, terms: TermIndex, cached: CachedReads
+        self, connection: VisibleConnection, dialect: Dialect, terms: TermIndex, cached: CachedReads
     ) -> None:
         self._connection = connection
         self._dialect = dialect
@@ -174,7 +175,7 @@ class RunMemoryIndex:
         counts = self._cached(
             "run memory counts",
             (run_memories, run_memory_scopes, run_memory_backlog),
-            lambda: self._connection.execute(_COUNTS).one()._mapping,  # noqa: SLF001
+            lambda: self._connection.execute(_COUNTS).one()._asdict(),
         )
         # No record is older than the epoch.
         stale = self._connection.execute(_STALE, {"before_ms": before_ms or 0}).scalar_one()

@@ -16,6 +16,7 @@ from understudy.memory.record import RunMemoryRecord, read_record, record_json
 from understudy.storage.rows import upsert_of
 from understudy.storage.schema import run_memory_bodies as bodies
 from understudy.storage.schema import runs
+from understudy.storage.visible import VisibleConnection
 
 log = structlog.get_logger()
 
@@ -23,7 +24,7 @@ log = structlog.get_logger()
 class SqlRunMemories:
     """Records in a table, one row per run."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def put(self, record: RunMemoryRecord) -> str:
@@ -117,7 +118,7 @@ def _of(run_id: str, stored: Any) -> RunMemoryRecord:
 class OwnRunMemories:
     """The run memories of runs that the caller can see: files have no owner, their runs have."""
 
-    def __init__(self, records: RunMemoryStore, connection: sa.Connection) -> None:
+    def __init__(self, records: RunMemoryStore, connection: VisibleConnection) -> None:
         self._records = records
         self._connection = connection
 

@@ -18,6 +18,7 @@ from understudy.storage.schema import (
     skill_uses,
 )
 from understudy.storage.schema.learnings import BY_DAEMON
+from understudy.storage.visible import VisibleConnection
 
 _RUN: Final = sa.bindparam("of_run", type_=sa.Text)
 _SESSION: Final = sa.bindparam("of_session", type_=sa.Text)
@@ -44,7 +45,7 @@ _IS_THERE: Final[Mapping[RunTrace, sa.Exists]] = {
 _QUERY: Final = sa.select(*(is_there.label(trace) for trace, is_there in _IS_THERE.items()))
 
 
-def traces_of(connection: sa.Connection, run: Run) -> frozenset[RunTrace]:
+def traces_of(connection: VisibleConnection, run: Run) -> frozenset[RunTrace]:
     """The tables with rows of the run or, for sidechains, of its session."""
     found = connection.execute(_QUERY, {"of_run": run.run_id, "of_session": run.session_id}).one()
     return frozenset(trace for trace, is_there in zip(_IS_THERE, found, strict=True) if is_there)

@@ -30,12 +30,15 @@ from understudy.storage.rows import (
 )
 from understudy.storage.schema import runs
 from understudy.storage.schema.runs import BRINGS_OTHERS_IN
+from understudy.storage.visible import VisibleConnection
 
 
 class RunStore:
     """Runs in a table."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect, cached: CachedReads) -> None:
+    def __init__(
+        self, connection: VisibleConnection, dialect: Dialect, cached: CachedReads
+    ) -> None:
         self._connection = connection
         self._dialect = dialect
         self._cached = cached
@@ -204,7 +207,9 @@ class RunStore:
     def newest_at_ms(self, session_id: str) -> int | None:
         """When the newest run of a session was submitted; None if it has no run."""
         query = sa.select(sa.func.max(runs.c.submitted_at_ms))
-        newest: int | None = self._connection.scalar(query.where(runs.c.session_id == session_id))
+        newest: int | None = self._connection.execute(
+            query.where(runs.c.session_id == session_id)
+        ).scalar()
         return newest
 
     def first_in_line(self, session_id: str) -> str | None:

@@ -6,12 +6,13 @@ from understudy.runtime.service import Revision
 from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import runtime_revisions, tool_switches
+from understudy.storage.visible import VisibleConnection
 
 
 class RevisionStore:
     """Revisions in a table."""
 
-    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
         self._connection = connection
         self._cached = cached
 
@@ -53,7 +54,7 @@ _LATEST = sa.select(runtime_revisions).order_by(runtime_revisions.c.revision.des
 class ToolSwitchStore:
     """Tool switches in a table; a tool without a row is on."""
 
-    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
         self._connection = connection
         self._cached = cached
 

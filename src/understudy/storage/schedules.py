@@ -17,6 +17,7 @@ from understudy.schedules.model import (
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, select_page, to_row
 from understudy.storage.schema import runs, schedule_executions, schedules
+from understudy.storage.visible import VisibleConnection
 
 # Never changed by an update.
 FIXED: Final = ("cadence", "request")
@@ -26,7 +27,7 @@ _FIRES = schedule_executions.c
 class ScheduleStore:
     """Schedules by id, and their executions."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 

@@ -33,12 +33,13 @@ from understudy.storage.schema import (
     session_mcp_servers,
     sessions,
 )
+from understudy.storage.visible import VisibleConnection
 
 
 class SessionStore:
     """Sessions in a table."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 
@@ -250,7 +251,7 @@ def read_session(row: Any) -> Session:
 class BindingStore:
     """Bindings: keys of callers that stand for sessions."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def get(self, key: str) -> SessionBinding | None:
@@ -289,7 +290,7 @@ class BindingStore:
 class SessionServerStore:
     """The MCP servers of single sessions, and the accepted tools of all servers."""
 
-    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
         self._connection = connection
         self._cached = cached
 

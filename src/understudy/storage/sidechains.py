@@ -14,12 +14,13 @@ from understudy.sessions.tasks import Task
 from understudy.storage.rows import from_row, readable, replace_version, select_page, to_row
 from understudy.storage.schema import requests, runs, sessions, sidechains, signals, tasks
 from understudy.storage.sessions import read_session
+from understudy.storage.visible import VisibleConnection
 
 
 class SidechainStore:
     """Parents and children of sessions, and their unfinished runs."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(self, spawn: Spawn) -> None:
@@ -158,7 +159,7 @@ class SidechainStore:
 class SignalStore:
     """Signals in a table, deleted once they are handled."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(
@@ -244,7 +245,7 @@ def _spawn(row: Any) -> Spawn:
 class TaskStore:
     """Tasks of sessions."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def all(self, session_id: str) -> tuple[Task, ...]:

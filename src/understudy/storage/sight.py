@@ -5,7 +5,7 @@ narrowed: they change rows that were read before.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.sql import visitors
@@ -17,6 +17,10 @@ from understudy.learnings.model import Sensitivity
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.storage import schema as t
 
+if TYPE_CHECKING:
+    from understudy.storage.visible import VisibleConnection
+
+E = TypeVar("E", bound=sa.SelectBase)
 Columns: TypeAlias = Any
 Condition: TypeAlias = Any
 Rule: TypeAlias = Callable[[Columns, str], Condition]
@@ -169,54 +173,38 @@ OWNED_FOR_READERS: Final[Mapping[sa.Table, Rule]] = {
 SENSITIVE: Final = frozenset({t.learnings, t.learning_candidates})
 
 
-def narrowed(statement: Any, sight: Sight, *, reads: bool) -> Any:
-    """A query narrowed by the sight, subqueries included."""
+def narrowed(statement: E, sight: Sight, *, reads: bool) -> E:
+    """A query in which each table of users is replaced by a subquery of its visible rows.
 
-    def rules_of(part: Any) -> Iterator[Condition]:
-        table: Any = part.element if isinstance(part, sa.Alias) else part
-        if not sight.sees_sensitive and table in SENSITIVE:
-            yield part.c.sensitivity != str(Sensitivity.SENSITIVE)
-        rule = OWNED.get(table) or (OWNED_FOR_READERS.get(table) if reads else None)
-        if sight.user_id is not None and rule is not None:
-            yield rule(part.c, sight.user_id)
+    SQLAlchemy lets the columns follow, so joins, unions and conditions need no rule of their own.
+    """
+    visible: dict[sa.FromClause, sa.FromClause] = {}
 
-    def complete_select(select: sa.Select[Any]) -> None:
-        # The outer joins of `select.outerjoin`, which are no `Join` before they are compiled.
-        joins: Any = select._setup_joins  # noqa: SLF001 - a copy of our own
-        select._setup_joins = tuple(  # noqa: SLF001
-            (right, sa.and_(on, *rules_of(right)) if how["isouter"] else on, left, how)
-            for right, on, left, how in joins
-        )
-        for source in select.get_final_froms():
-            for part in _required(source):
-                select._where_criteria += tuple(rules_of(part))  # noqa: SLF001 - a copy of our own
+    def replace(element: Any, **_: object) -> sa.FromClause | None:
+        table = element.element if isinstance(element, sa.Alias) else element
+        if not isinstance(table, sa.TableClause):
+            return None
+        if element not in visible:
+            rules = tuple(_rules(table.name, element.c, sight, reads=reads))
+            rows = sa.select(element).where(*rules)
+            visible[element] = rows.subquery(element.name) if rules else element
+        return visible[element]
 
-    def complete_join(join: sa.Join) -> None:
-        # As part of WHERE, the condition would drop rows without a match.
-        if join.isouter and isinstance(join.right, sa.Table | sa.Alias):
-            join.onclause = sa.and_(
-                sa.true() if join.onclause is None else join.onclause, *rules_of(join.right)
-            )
-
-    return visitors.cloned_traverse(
-        statement, {}, {"select": complete_select, "join": complete_join}
-    )
+    return cast("E", visitors.replacement_traverse(cast("Any", statement), {}, replace))
 
 
-def _required(source: Any) -> Iterator[Any]:
-    """The tables of a source that are not outer-joined."""
-    if isinstance(source, sa.Join):
-        yield from _required(source.left)
-        if not source.isouter:
-            yield from _required(source.right)
-    elif isinstance(source, sa.Table) or (
-        isinstance(source, sa.Alias) and isinstance(source.element, sa.Table)
-    ):
-        yield source
+def _rules(name: str, c: Columns, sight: Sight, *, reads: bool) -> Iterator[Condition]:
+    # By name, so that a `sa.table()` without our metadata is narrowed as well.
+    table = t.metadata.tables[name]
+    if not sight.sees_sensitive and table in SENSITIVE:
+        yield c.sensitivity != str(Sensitivity.SENSITIVE)
+    rule = OWNED.get(table) or (OWNED_FOR_READERS.get(table) if reads else None)
+    if sight.user_id is not None and rule is not None:
+        yield rule(c, sight.user_id)
 
 
 def require_existing(
-    connection: sa.Connection, scope: LearningScope, source_run_id: str | None = None
+    connection: "VisibleConnection", scope: LearningScope, source_run_id: str | None = None
 ) -> None:
     """Refuse to learn for a session, or from a run, that the caller cannot see.
 
@@ -230,7 +218,7 @@ def require_existing(
         raise coded_error("runs/run_not_found", run_id=source_run_id)
 
 
-def _exists(connection: sa.Connection, table: sa.Table, row_id: str) -> bool:
+def _exists(connection: "VisibleConnection", table: sa.Table, row_id: str) -> bool:
     [column] = table.primary_key.columns
     return connection.execute(sa.select(column).where(column == row_id)).first() is not None
 
@@ -254,7 +242,7 @@ NAMED: Final = tuple(
 
 
 def foreign_among(
-    connection: sa.Connection, session_ids: Sequence[str], ids: Sequence[str], user_id: str
+    connection: "VisibleConnection", session_ids: Sequence[str], ids: Sequence[str], user_id: str
 ) -> Iterator[str]:
     """The ids that refer to a record which a user cannot see."""
     given = [(t.sessions.c.session_id, session_ids), *((column, ids) for column in NAMED)]
@@ -267,7 +255,7 @@ def foreign_among(
             yield from connection.execute(named).scalars()
 
 
-def sensitive_statements(connection: sa.Connection) -> tuple[SensitiveStatement, ...]:
+def sensitive_statements(connection: "VisibleConnection") -> tuple[SensitiveStatement, ...]:
     """The contents of all sensitive learnings and candidates, with the run that each came of.
 
     Run summaries are left out: the run itself can be read.

@@ -16,12 +16,13 @@ from understudy.storage.rows import insert_new, insert_new_of
 from understudy.storage.schema import skill_blobs, skill_bundle_files, skill_bundles, skill_trash
 from understudy.storage.skill_bundle_cache import BundleCache
 from understudy.storage.skill_bundle_places import free_name
+from understudy.storage.visible import VisibleConnection
 
 
 class SqlSkillBundles:
     """Bundles in tables. The rows of the versions alone say which are in the trash."""
 
-    def __init__(self, connection: sa.Connection, cache: BundleCache | None = None) -> None:
+    def __init__(self, connection: VisibleConnection, cache: BundleCache | None = None) -> None:
         self._connection = connection
         self._cache = cache
 

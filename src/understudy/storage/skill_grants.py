@@ -9,12 +9,13 @@ import sqlalchemy as sa
 from understudy.skills.model import AgentGrant, GrantCounts, UserGrant, Visibility
 from understudy.storage.rows import from_row, insert_new
 from understudy.storage.schema import skill_agent_grants, skill_user_grants, skills
+from understudy.storage.visible import VisibleConnection
 
 
 class GrantStore:
     """Grants of skills. Changes are made while the slug is locked."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def give_agent(self, grant: AgentGrant) -> bool:

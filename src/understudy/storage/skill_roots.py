@@ -8,12 +8,13 @@ from understudy.skills.local.service import SkillRoot
 from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import from_row, insert_new
 from understudy.storage.schema import skill_roots
+from understudy.storage.visible import VisibleConnection
 
 
 class SkillRootStore:
     """Skill roots in a table."""
 
-    def __init__(self, connection: sa.Connection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
         self._connection = connection
         self._cached = cached
 

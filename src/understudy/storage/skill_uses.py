@@ -33,12 +33,13 @@ from understudy.storage.rows import INSERTS, from_row, insert_new
 from understudy.storage.schema import runs, skill_listings
 from understudy.storage.schema import skill_listing_days as days
 from understudy.storage.schema import skill_uses as uses
+from understudy.storage.visible import VisibleConnection
 
 
 class SkillUseStore:
     """Uses and listings of skills."""
 
-    def __init__(self, connection: sa.Connection, dialect: Dialect) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
 

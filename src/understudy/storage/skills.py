@@ -63,13 +63,14 @@ from understudy.storage.schema import (
     skills,
 )
 from understudy.storage.schema.skills import OPEN_VERSION
+from understudy.storage.visible import VisibleConnection
 
 
 class SkillStore:
     """Skills, their versions, and deleted skills. A slug has one row, deleted or not."""
 
     def __init__(
-        self, connection: sa.Connection, dialect: Dialect, chains: Chains, cached: CachedReads
+        self, connection: VisibleConnection, dialect: Dialect, chains: Chains, cached: CachedReads
     ) -> None:
         self._connection = connection
         self._dialect = dialect
@@ -118,7 +119,7 @@ class SkillStore:
         return frozenset(
             slug
             for some in batches(asked)
-            for slug in self._connection.scalars(_SLUGS_AMONG, {"slugs": list(some)})
+            for slug in self._connection.execute(_SLUGS_AMONG, {"slugs": list(some)}).scalars()
         )
 
     def add(self, skill: Skill) -> bool:

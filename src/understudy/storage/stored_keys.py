@@ -10,6 +10,7 @@ from understudy.storage.engine import Dialect
 from understudy.storage.learning_rows import digest_of
 from understudy.storage.schema import learning_candidates as candidates
 from understudy.storage.schema.learnings import BY_DAEMON
+from understudy.storage.visible import VisibleConnection
 
 # No two candidates that the daemon captured from a run have the same values here.
 _PROPOSAL: Final = (
@@ -20,7 +21,9 @@ _PROPOSAL: Final = (
 )
 
 
-def renew_keys(connection: sa.Connection, dialect: Dialect, table: sa.Table, *, limit: int) -> int:
+def renew_keys(
+    connection: VisibleConnection, dialect: Dialect, table: sa.Table, *, limit: int
+) -> int:
     """Make the keys of some rows anew that older rules made; answers how many rows there were.
 
     Each row has the version of its rules, so what a stop interrupts goes on with the next call.
@@ -70,7 +73,7 @@ def _claim(taken: set[tuple[Any, ...]], row: Any, digest: str, table: sa.Table) 
     return True
 
 
-def _proposals(connection: sa.Connection, rows: Sequence[Any]) -> set[tuple[Any, ...]]:
+def _proposals(connection: VisibleConnection, rows: Sequence[Any]) -> set[tuple[Any, ...]]:
     runs = {row.source_run_id for row in rows} - {None}
     mine = sa.select(*_PROPOSAL).where(BY_DAEMON, candidates.c.source_run_id.in_(runs))
     return {tuple(row) for row in connection.execute(mine)}

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
 
-import sqlalchemy as sa
-
 from understudy.storage.access import (
     AuditStore,
     ReceiptStore,
@@ -50,6 +48,7 @@ from understudy.storage.skill_grants import GrantStore
 from understudy.storage.skill_roots import SkillRootStore
 from understudy.storage.skill_uses import SkillUseStore
 from understudy.storage.skills import SkillStore
+from understudy.storage.visible import VisibleConnection
 
 S = TypeVar("S")
 
@@ -64,7 +63,7 @@ class Stores:
 
     def __init__(
         self,
-        connection: sa.Connection,
+        connection: VisibleConnection,
         dialect: Dialect,
         cached: CachedReads | None = None,
         heads: dict[str, Head] | None = None,

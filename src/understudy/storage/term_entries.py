@@ -14,6 +14,7 @@ from understudy.core.batches import BATCH
 from understudy.retrieval.documents import TermHit
 from understudy.retrieval.rarity import COUNT_AGE_S
 from understudy.storage.schema import term_entries
+from understudy.storage.visible import VisibleConnection
 
 log = structlog.get_logger()
 
@@ -65,7 +66,7 @@ TOTALS: Final = sa.select(
 class TermEntries:
     """Entries in a table."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def put(

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-import sqlalchemy as sa
-
 from understudy.core.batches import batches
 from understudy.retrieval.documents import TermHit, TermStatistics
 from understudy.retrieval.rarity import EXACT_COUNT, SCAN_LIMIT, plan
@@ -16,6 +14,7 @@ from understudy.storage.term_postings import (
     scope_token,
     term_token,
 )
+from understudy.storage.visible import VisibleConnection
 
 # A scope with at least 1/BROAD of all entries is broad: most hits are in it.
 BROAD: Final = 2
@@ -46,7 +45,7 @@ class Postings(Protocol):
     def count(self, scopes: Collection[bytes], *, limit: int) -> int: ...
 
 
-POSTINGS: Final[Mapping[str, Callable[[sa.Connection], Postings]]] = {
+POSTINGS: Final[Mapping[str, Callable[[VisibleConnection], Postings]]] = {
     "sqlite": FullTextPostings,
     "postgresql": ArrayPostings,
 }
@@ -60,7 +59,7 @@ class TermIndex:
     deadlock.
     """
 
-    def __init__(self, connection: sa.Connection, counts: TermCounts) -> None:
+    def __init__(self, connection: VisibleConnection, counts: TermCounts) -> None:
         self._entries = TermEntries(connection)
         self._postings = POSTINGS[connection.dialect.name](connection)
         self._counts = counts

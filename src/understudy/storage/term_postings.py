@@ -9,6 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.storage.schema.run_memories import FOUND
+from understudy.storage.visible import VisibleConnection
 
 # Distinguishes a term from a scope of the same spelling. Tokens are stored: never change this.
 TERM: Final = b"term"
@@ -92,7 +93,7 @@ class FullTextPostings:
 
     must_be_told = True
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(self, number: int, tokens: bytes) -> None:
@@ -208,7 +209,7 @@ class ArrayPostings:
 
     must_be_told = False
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(self, number: int, tokens: bytes) -> None:

@@ -35,14 +35,14 @@ from understudy.storage.stores import Stores
 from understudy.storage.term_entries import TermCounts
 from understudy.storage.term_index import TermIndex
 from understudy.storage.unlearn import UnlearnStore
-from understudy.storage.watched_connection import reading, watch
+from understudy.storage.visible import VisibleConnection
 
 # Has the durable engine start work on a run whose row is committed.
 Enqueue = Callable[[Run], None]
 # Opens the asset blobs; rows in the database by default.
-OpenBlobs = Callable[[sa.Connection], BlobStore]
+OpenBlobs = Callable[[VisibleConnection], BlobStore]
 # Opens the run memories; rows in the database by default.
-OpenRunMemories = Callable[[sa.Connection], RunMemoryStore]
+OpenRunMemories = Callable[[VisibleConnection], RunMemoryStore]
 # Opens the skill bundles; rows in the database by default. Files need the unit for its rollback.
 OpenSkillBundles = Callable[["Unit"], BundleStore]
 
@@ -56,7 +56,7 @@ class Unit(Stores):
 
     def __init__(
         self,
-        connection: sa.Connection,
+        connection: VisibleConnection,
         dialect: Dialect,
         enqueue: Enqueue,
         blobs: OpenBlobs = SqlBlobs,
@@ -129,7 +129,7 @@ class Unit(Stores):
     @property
     def changed_tables(self) -> frozenset[str]:
         """The tables that this unit has changed."""
-        return frozenset(self._cached.changed)
+        return frozenset(self.connection.changed)
 
     def foreign_among(
         self, session_ids: Sequence[str], ids: Sequence[str], user_id: str
@@ -216,7 +216,6 @@ class Units:
     ) -> None:
         self.engine = engine
         self.cache = cache
-        watch(engine)
         self._blobs = blobs
         self._run_memories = run_memories
         self._skill_bundles = skill_bundles
@@ -245,8 +244,8 @@ class Units:
     def read(self) -> Iterator[Unit]:
         """A unit that only reads."""
         since = self._now()
-        with self._one_at_a_time(), reachable(), reading(self.engine) as connection:
-            yield self._unit(connection, since)
+        with self._one_at_a_time(), reachable(), self.engine.connect() as connection:
+            yield self._unit(VisibleConnection(connection, reads=True), since)
 
     def write(self) -> AbstractContextManager[Unit]:
         """A unit that writes; it commits at the end, or rolls back on an exception."""
@@ -278,14 +277,14 @@ class Units:
                     return
                 with self.engine.connect() as connection, connection.begin():
                     self._dialect.begin_write(connection, waits=waits)
-                    unit = self._unit(connection, since)
+                    unit = self._unit(VisibleConnection(connection), since)
                     regrets = unit.if_rolled_back
                     begin_change(unit)
                     yield unit
                     unit.chains.settle()
                     end_rehearsal()
                     changed = unit.changed_tables
-                    self._dialect.announce(connection, changed & CACHED)
+                    self._dialect.announce(unit.connection, changed & CACHED)
                 # Before the turn ends: the next writer must not find what it was.
                 if self.cache is not None and changed & self.cache.tables:
                     self.cache.changed(changed & self.cache.tables)
@@ -303,7 +302,7 @@ class Units:
     def _now(self) -> int:
         return 0 if self.cache is None else self.cache.now()
 
-    def _unit(self, connection: sa.Connection, since: int) -> Unit:
+    def _unit(self, connection: VisibleConnection, since: int) -> Unit:
         return Unit(
             connection,
             self._dialect,
