@@ -1,9 +1,8 @@
 """A unit of work is one transaction: all of it stands and is told, or nothing."""
 
 import asyncio
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from tests.support.factories import NOW, make_new_event, make_persona, make_run
 from understudy.core.bell import Bell
 from understudy.core.errors import DatabaseUnavailable
 from understudy.core.page import PageRequest
-from understudy.storage.engine import BUSY_TIMEOUT_MS, CHECKPOINT_PAGES, MAX_UNCHECKED
 from understudy.storage.postgres import START_LOCK, SUGGESTIONS_LOCK
 from understudy.storage.unit import Units
 
@@ -137,65 +135,6 @@ def test_a_reader_does_not_wait_for_a_writer(units: Units) -> None:
     with units.write() as writing, ThreadPoolExecutor(1) as elsewhere:
         writing.personas.add(make_persona())
         assert elsewhere.submit(look).result(timeout=10) is None
-
-
-def write_if_free(units: Units) -> bool:
-    with units.write_if_free() as unit:
-        if unit is not None:
-            unit.personas.add(make_persona())
-        return unit is not None
-
-
-def test_who_must_not_wait_writes_if_nobody_else_does(database: UnitsOnDatabase) -> None:
-    """On PostgreSQL every statement waits for the server."""
-    is_sqlite, units = database.engine.dialect.name == "sqlite", database.units
-    with ThreadPoolExecutor(1) as elsewhere, units.write():
-        assert not elsewhere.submit(write_if_free, units).result(timeout=10)
-
-    assert write_if_free(units) is is_sqlite
-    with units.read() as unit:
-        assert (unit.personas.get("helper") is not None) is is_sqlite
-
-
-def test_who_must_not_wait_opens_no_connection(database: UnitsOnDatabase) -> None:
-    database.engine.dispose()
-
-    assert not write_if_free(database.units)
-
-
-def test_who_must_not_wait_leaves_the_checkpoint_to_others_in_time(
-    database: UnitsOnDatabase,
-) -> None:
-    if database.engine.dialect.name != "sqlite":
-        pytest.skip("PostgreSQL makes its own checkpoints")
-    wrote = [write_if_free(database.units) for _ in range(MAX_UNCHECKED + 2)]
-    with database.units.write():
-        pass
-
-    assert wrote == [True] * MAX_UNCHECKED + [False] * 2
-    assert write_if_free(database.units)
-
-
-def test_who_must_not_wait_fails_at_once_while_another_process_writes(
-    database: UnitsOnDatabase,
-) -> None:
-    if database.engine.dialect.name != "sqlite":
-        pytest.skip("a writer on PostgreSQL does not lock the others out")
-    path = sa.make_url(database.url).database
-    assert path is not None
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(DatabaseUnavailable):
-            write_if_free(database.units)
-        other.execute("ROLLBACK")
-
-    assert write_if_free(database.units)
-    with database.units.write() as unit:
-        settings = [
-            unit.connection.execute(sa.text(f"PRAGMA {name}")).scalar()
-            for name in ("busy_timeout", "wal_autocheckpoint")
-        ]
-    assert settings == [BUSY_TIMEOUT_MS, CHECKPOINT_PAGES]
 
 
 def test_a_unit_within_a_unit_is_refused(units: Units) -> None:

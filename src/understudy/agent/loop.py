@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from understudy.agent.admission import JudgedCalls, Offer
 from understudy.agent.budget import specs_of
@@ -60,9 +60,6 @@ if TYPE_CHECKING:
     from understudy.providers.registry import Routes
     from understudy.storage.unit import Unit, Units
     from understudy.tools.base import Tool
-
-# Most calls that are judged on the event loop, at a quarter of a millisecond each.
-BRIEF_CALLS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,8 +294,7 @@ class AgentLoop:
                     judged[:] = [self.toolbox.judge(unit, execution, turn.step, calls, offer)]
 
             events = [*reply_events(turn, reply), *announced]
-            is_brief = len(reply.tool_calls) <= BRIEF_CALLS
-            await execution.steps.write(events, also=judge, is_brief=is_brief)
+            await execution.steps.write(events, also=judge)
             self.model.deltas.end(turn.run.run_id)
         else:
             execution.steps.last = await self._answer(execution, turn, reply)

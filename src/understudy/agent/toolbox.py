@@ -185,7 +185,7 @@ class Toolbox:
                 unit.runs.taint(asked.run.run_id, {TaintSource.TOOL_RESULT: [asked.call.name]})
 
         events = [result] if is_announced else [begin, result]
-        await execution.steps.write(events, also=also, is_brief=artifact is None)
+        await execution.steps.write(events, also=also)
 
     async def _outcome(
         self,

@@ -14,7 +14,6 @@ import structlog
 from understudy.core.clock import Clock
 from understudy.core.errors import (
     DamagedRecord,
-    DatabaseUnavailable,
     UnderstudyError,
     coded_error,
 )
@@ -56,8 +55,6 @@ E = TypeVar("E", bound=JournalEvent | NewEvent)
 # Writes more rows in the transaction of a step's events.
 Also = Callable[["Unit"], None]
 MAX_CRASHES: Final = 5
-# Most characters of events that the event loop writes; 64 KiB take a millisecond.
-BRIEF_CHARS: Final = 64 * 1024
 # More than the longest run can have: 500 steps of 128 calls, each with two events.
 MAX_RUN_EVENTS: Final = 200_000
 # Events of model calls: a message of the conversation, or a summary made by one call or several.
@@ -102,13 +99,11 @@ class Steps:
         return event
 
     async def write(
-        self, events: Sequence[NewEvent], *, also: Also | None = None, is_brief: bool = False
+        self, events: Sequence[NewEvent], *, also: Also | None = None
     ) -> tuple[JournalEvent, ...]:
         """Append events of this run, or raise `RunTakenOver` when another execution owns the run.
 
-        `also` writes more rows in the same transaction. If `is_brief`, it takes well under a
-        millisecond and reads no files: then short events are written on the event loop if no thread
-        writes, because the way to a thread and back would take as long again.
+        `also` writes more rows in the same transaction.
         """
         tries = 0
 
@@ -118,26 +113,13 @@ class Steps:
             with self.fence.write() as unit:
                 return self._write(unit, events, also, is_repeat=tries > 1)
 
-        written = None
-        if is_brief and sum(text_length(event.data) for event in events) <= BRIEF_CHARS:
-            try:
-                written = self._write_if_free(events, also)
-            except DatabaseUnavailable:
-                tries = 1
-        if written is None:
-            written = await retry_while_db_down(write)
+        written = await retry_while_db_down(write)
         self.remember(written)
         return written
 
     def remember(self, events: Iterable[JournalEvent]) -> None:
         """Note the events of finished steps, as read from the journal."""
         self.done.update({event.key: event for event in events if event.key is not None})
-
-    def _write_if_free(
-        self, events: Sequence[NewEvent], also: Also | None
-    ) -> tuple[JournalEvent, ...] | None:
-        with self.fence.write_if_free() as unit:
-            return None if unit is None else self._write(unit, events, also, is_repeat=False)
 
     def _write(
         self, unit: "Unit", events: Sequence[NewEvent], also: Also | None, *, is_repeat: bool
@@ -154,19 +136,6 @@ class Steps:
     def _stored(self, unit: "Unit", events: Sequence[NewEvent]) -> tuple[JournalEvent, ...]:
         keys = [event.key for event in events if event.key is not None]
         return unit.journal.by_keys(self.run.session_id, keys) if keys else ()
-
-
-def text_length(value: object) -> int:
-    """The characters of all texts in a JSON value."""
-    match value:
-        case str():
-            return len(value)
-        case Mapping():
-            return sum(map(text_length, value.values()))
-        case list() | tuple():
-            return sum(map(text_length, value))
-        case _:
-            return 0
 
 
 def executed_calls(done: Iterable[JournalEvent | NewEvent]) -> int:

@@ -29,12 +29,6 @@ class FencedUnits:
         with premise(self._own), self.units.write() as unit:
             yield unit
 
-    @contextmanager
-    def write_if_free(self) -> Iterator["Unit | None"]:
-        """As `write`, for the event loop; yields None where it would have to wait."""
-        with premise(self._own), self.units.write_if_free() as unit:
-            yield unit
-
     def all(self) -> AbstractContextManager[None]:
         """Fence every unit that is opened within, such as those of tools.
 

@@ -15,10 +15,6 @@ from understudy.storage.postgres import PostgresDialect, open_postgres
 from understudy.storage.visible import VisibleConnection
 
 BUSY_TIMEOUT_MS: Final = 30_000
-# The pages of the write-ahead log from which a commit copies them to the database file.
-CHECKPOINT_PAGES: Final = 1000
-# Most writes in a row that make no checkpoint: as many as grow the log by some 15 MB.
-MAX_UNCHECKED: Final = 256
 # The log is cut to this after a checkpoint.
 MAX_LOG_BYTES: Final = 16 * 1024 * 1024
 _BEGIN: Final = sa.text("BEGIN IMMEDIATE")
@@ -68,91 +64,43 @@ def is_overwriting(connection: sa.Connection) -> bool:
 class WriteTurns:
     """Serialises the writers of this process, first come, first served.
 
-    SQLite's busy back-off sleeps and retries, so a later writer may overtake, and the lock idles
-    meanwhile.
+    SQLite's busy back-off sleeps and retries, and a plain lock goes to whichever thread runs first:
+    with either, a writer that comes often overtakes the others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, timeout_s: float = BUSY_TIMEOUT_MS / 1000) -> None:
+        self._timeout_s = timeout_s
         self._guard = threading.Lock()
-        self._is_taken = False
-        self._waiting: deque[threading.Lock] = deque()
+        # In the order they came; the first is set and writes.
+        self._line: deque[threading.Event] = deque()
 
     @contextmanager
-    def turn(self) -> Iterator[bool]:
+    def turn(self) -> Iterator[None]:
         """Wait for the turn, as long as SQLite's busy timeout, and pass it on at the end."""
-        self._take()
+        mine = threading.Event()
+        with self._guard:
+            self._line.append(mine)
+            self._line[0].set()
         try:
-            yield True
-        finally:
-            self._pass_on()
-
-    @contextmanager
-    def turn_if_free(self) -> Iterator[bool]:
-        """Take the turn and pass it on at the end; yields False if another writer has it."""
-        with self._guard:
-            is_mine = not self._is_taken
-            self._is_taken = True
-        try:
-            yield is_mine
-        finally:
-            if is_mine:
-                self._pass_on()
-
-    def _take(self) -> None:
-        with self._guard:
-            if not self._is_taken:
-                self._is_taken = True
-                return
-            mine = threading.Lock()
-            mine.acquire()
-            self._waiting.append(mine)
-        if mine.acquire(timeout=BUSY_TIMEOUT_MS / 1000):
-            return
-        with self._guard:
-            if mine in self._waiting:
-                self._waiting.remove(mine)
+            if not mine.wait(self._timeout_s):
                 raise coded_error("storage/database_unavailable")
-        # The turn was passed on at the moment of the timeout.
-
-    def _pass_on(self) -> None:
-        with self._guard:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._is_taken = False
+            yield
+        finally:
+            with self._guard:
+                self._line.remove(mine)
+                if self._line:
+                    self._line[0].set()
 
 
 class SqliteDialect:
     """How a unit of work begins and locks on SQLite."""
 
     def __init__(self) -> None:
-        self._turns = WriteTurns()
-        self.turn = self._turns.turn
-        # Writes since the last one that could make a checkpoint.
-        self._unchecked = 0
+        self.turn = WriteTurns().turn
 
-    def turn_if_free(self) -> AbstractContextManager[bool]:
-        """The turn, if no writer has it; yields False if one has, or if a checkpoint is due."""
-        is_due = self._unchecked >= MAX_UNCHECKED
-        return nullcontext(False) if is_due else self._turns.turn_if_free()
-
-    def begin_write(self, connection: sa.Connection, *, waits: bool = True) -> None:
-        """Take the write lock before the first read, so that reads stay valid until the commit.
-
-        On the event loop, which must not wait, a lock of another process is an error, and the commit
-        makes no checkpoint, which writes to the disk.
-        """
-        driver: Any = connection.connection.driver_connection
-        driver.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES if waits else 0}")
-        self._unchecked = 0 if waits else self._unchecked + 1
-        if waits:
-            connection.execute(_BEGIN)
-            return
-        driver.execute("PRAGMA busy_timeout=0")
-        try:
-            connection.execute(_BEGIN)
-        finally:
-            driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    def begin_write(self, connection: sa.Connection) -> None:
+        """Take the write lock before the first read, so that reads stay valid until the commit."""
+        connection.execute(_BEGIN)
 
     def lock_assets(self, connection: VisibleConnection, *, alone: bool) -> None:
         """Nothing to do: there is no other writer."""

@@ -168,16 +168,12 @@ def _number(name: str) -> int:
 class PostgresDialect:
     """How a unit of work begins and locks on PostgreSQL."""
 
-    def begin_write(self, connection: sa.Connection, *, waits: bool = True) -> None:
+    def begin_write(self, connection: sa.Connection) -> None:
         """Nothing to do: rows are locked one by one."""
 
-    def turn(self) -> AbstractContextManager[bool]:
+    def turn(self) -> AbstractContextManager[None]:
         """No turn needed: rows are locked one by one."""
-        return nullcontext(True)
-
-    def turn_if_free(self) -> AbstractContextManager[bool]:
-        """Never free: every statement waits for the server."""
-        return nullcontext(False)
+        return nullcontext()
 
     def shielded(self, connection: VisibleConnection) -> AbstractContextManager[object]:
         """A savepoint: without it a failed read would abort the transaction."""

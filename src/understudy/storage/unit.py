@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import Final, cast
 
@@ -247,38 +247,17 @@ class Units:
         with self._one_at_a_time(), reachable(), self.engine.connect() as connection:
             yield self._unit(VisibleConnection(connection, reads=True), since)
 
-    def write(self) -> AbstractContextManager[Unit]:
+    @contextmanager
+    def write(self) -> Iterator[Unit]:
         """A unit that writes; it commits at the end, or rolls back on an exception."""
-        # It has the turn, or raises.
-        return cast("AbstractContextManager[Unit]", self._write(waits=True))
-
-    @contextmanager
-    def write_if_free(self) -> Iterator[Unit | None]:
-        """As `write`, for the event loop; yields None where it would have to wait.
-
-        That is on PostgreSQL, while another thread writes, and where no connection is idle.
-        """
-        pool = self.engine.pool
-        if not isinstance(pool, sa.QueuePool) or not pool.checkedin():
-            yield None
-            return
-        with self._write(waits=False) as unit:
-            yield unit
-
-    @contextmanager
-    def _write(self, *, waits: bool) -> Iterator[Unit | None]:
-        turn = self._dialect.turn if waits else self._dialect.turn_if_free
-        regrets: list[Callable[[BaseException], None]] = []
+        if_rolled_back: list[Callable[[BaseException], None]] = []
         since = self._now()
         try:
-            with self._one_at_a_time(), reachable(), turn() as has_turn:
-                if not has_turn:
-                    yield None
-                    return
+            with self._one_at_a_time(), reachable(), self._dialect.turn():
                 with self.engine.connect() as connection, connection.begin():
-                    self._dialect.begin_write(connection, waits=waits)
+                    self._dialect.begin_write(connection)
                     unit = self._unit(VisibleConnection(connection), since)
-                    regrets = unit.if_rolled_back
+                    if_rolled_back = unit.if_rolled_back
                     begin_change(unit)
                     yield unit
                     unit.chains.settle()
@@ -290,8 +269,8 @@ class Units:
                     self.cache.changed(changed & self.cache.tables)
         except BaseException as problem:
             self.is_full = self.is_full or is_disk_full(problem)
-            for regret in regrets:
-                regret(problem)
+            for undo in if_rolled_back:
+                undo(problem)
             raise
         self.is_full = False
         unit.chains.note_commit()
