@@ -285,6 +285,7 @@ def test_the_owner_and_an_admin_see_everything(client: TestClient, ada: Mapping[
         assert caller.ok("GET", "/v1/runs/counts")
 
 
+@pytest.mark.usefixtures("after")
 def test_a_file_that_two_users_upload_is_each_ones_own(
     client: TestClient, ada: Mapping[str, str], bob: Person
 ) -> None:
@@ -332,6 +333,7 @@ def test_a_shared_record_does_not_name_the_run_that_it_came_from(
     assert seen["source_candidate_id"] == "hidden"
 
 
+@pytest.mark.usefixtures("after")
 def test_a_repeated_request_is_answered_in_the_same_sight(
     ada: Mapping[str, str], bob: Person
 ) -> None:
@@ -342,6 +344,7 @@ def test_a_repeated_request_is_answered_in_the_same_sight(
     assert bob.ok("POST", "/v1/sessions", {}, headers=key)["session_id"] == made["session_id"]
 
 
+@pytest.mark.usefixtures("after")
 def test_nobody_teaches_a_session_that_is_not_theirs(ada: Mapping[str, str], bob: Person) -> None:
     said = {"kind": "fact", "content": "The sun is cold.", "source": {"run_id": ada["run_id"]}}
     for scope in (
