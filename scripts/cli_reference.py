@@ -286,6 +286,13 @@ SETTINGS: Final = (
         default="4 hours; 4 and 16",
     ),
     Setting(
+        name="runs",
+        meaning="`[runs] max_in_flight_per_user = 16`: how many runs of one user work at a time, in "
+        "all daemons together; the others stay queued, and those that wait do not count "
+        "([runs](../concepts/runs.md)); `0` for no limit",
+        default="`16`",
+    ),
+    Setting(
         name="evolution",
         meaning="`[evolution] soul_change_percent = 40`: how much of its `SOUL.md` an agent may "
         "change in one run, `1` to `100`",

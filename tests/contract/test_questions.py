@@ -297,4 +297,4 @@ async def test_who_was_overlooked_in_line_is_found(
         unit.runs.update(replace(run, asleep=True))
 
     with guarded.units.read() as unit:
-        assert unit.runs.left_in_line() == ("s1",)
+        assert unit.runs.left_in_line() == (second,)

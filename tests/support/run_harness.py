@@ -200,6 +200,7 @@ class RunHarness:
             run_ended=self.run_ended,
             run_asked=self.family.asked,
             prescrub=self.capture.prescrub,
+            most_in_flight=self.settings.max_runs_in_flight_per_user,
         )
 
     def submit(self, content: str = "hello", session_id: str = "s1", **fields: Any) -> str:

@@ -377,6 +377,7 @@ class RunServices:
             engine=resources.engine,
             signals=resources.signals,
             exclusively=units.exclusively,
+            most_in_flight=resources.settings.max_runs_in_flight_per_user,
         )
 
 

@@ -137,6 +137,7 @@ def run_executor(
         hints=Hints(capture_in, services.is_offline).events,
         ready=services.skills.catalogue.refresh,
         prescrub=services.capture.prescrub,
+        most_in_flight=resources.settings.max_runs_in_flight_per_user,
     )
 
 

@@ -32,7 +32,15 @@ from understudy.runs.model import (
     StopRequest,
 )
 from understudy.runs.requests import Audience
-from understudy.runs.sleep import MustSleep, Sleep, fail_unread, fall_asleep, step_aside, wake_next
+from understudy.runs.sleep import (
+    MustSleep,
+    Sleep,
+    fail_unread,
+    fall_asleep,
+    let_in,
+    step_aside,
+    wake_next,
+)
 from understudy.runs.stops import RunTakenOver, Stopped, StopSignal, StopSignals
 from understudy.sessions.journal import (
     EventKind,
@@ -210,12 +218,20 @@ class RunExecutor:
     ready: Callable[[], None] = lambda: None
     # Called before the end, outside any transaction, with the last text: scrubs it ahead of time.
     prescrub: Callable[[Run, str], None] = lambda _, __: None
+    # Runs of one user that are in flight; None is no limit.
+    most_in_flight: int | None = None
 
     async def execute(self, run_id: str) -> None:
-        """Work on a run until it ends or sleeps.
+        """Work on a run until it ends or sleeps, then let in others of its user.
 
         Returns at once when there is nothing to do for it now.
         """
+        await self._execute(run_id)
+        if self.most_in_flight is not None:
+            most, clock = self.most_in_flight, self.clock
+            await retry_while_db_down(let_in, self.units, run_id, most=most, clock=clock)
+
+    async def _execute(self, run_id: str) -> None:
         # Before the wait: work that no execution holds is queued again.
         stop = self.signals.open(run_id)
         self.observer.run_started()
@@ -283,6 +299,8 @@ class RunExecutor:
             if run.status is RunStatus.QUEUED:
                 if first != run_id and not self._may_start(unit, run):
                     return None
+                if not self._has_room(unit, run):
+                    return None
                 run, snapshot, read = self._start(unit, run)
                 return run, Steps(units=self.units, clock=self.clock, run=run), snapshot, read
             done = unit.journal.read(run_id=run_id, limit=MAX_RUN_EVENTS)
@@ -300,6 +318,14 @@ class RunExecutor:
         # With the session locked, the run ahead cannot end without seeing that this one waits.
         require_session(unit, run.session_id, lock=True)
         if unit.runs.first_in_line(run.session_id) == run.run_id:
+            return True
+        step_aside(unit, run)
+        return False
+
+    def _has_room(self, unit: "Unit", run: Run) -> bool:
+        """Whether its user may have one more run in flight; if not, it is put to sleep until then."""
+        most = self.most_in_flight
+        if most is None or run.run_id in dict(unit.runs.next_of_user(run.run_id, most)):
             return True
         step_aside(unit, run)
         return False

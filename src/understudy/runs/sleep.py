@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from understudy.core.audit import AuditEntry
+from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord
 from understudy.runs.deliveries import queue_unread
 from understudy.runs.lifecycle import RUN, status_event
@@ -18,7 +19,7 @@ from understudy.runs.requests import WAITING_STATUS, PersonRequest, shown, waiti
 from understudy.sessions.journal import EventKind, NewEvent
 
 if TYPE_CHECKING:
-    from understudy.storage.unit import Unit
+    from understudy.storage.unit import Unit, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +145,23 @@ def stop(unit: "Unit", run: Run, how: StopRequest, *, at_ms: int, error: str | N
 
 
 def step_aside(unit: "Unit", run: Run) -> None:
-    """Put a queued run to sleep behind an earlier run of its session."""
+    """Put a queued run to sleep behind an earlier run of its session, or behind others of its user."""
     unit.runs.update(replace(run, asleep=True))
+
+
+def let_in(units: "Units", run_id: str, *, most: int | None, clock: Clock) -> None:
+    """Wake the queued runs of a run's user for which there is room, now that it ended or sleeps.
+
+    After the commit of that, and after a run has stepped aside: of two that happen at the same time,
+    the later look sees both.
+    """
+    with units.read() as unit:
+        if not any(is_asleep for _, is_asleep in unit.runs.next_of_user(run_id, most)):
+            return
+    with units.write() as unit:
+        for next_id, is_asleep in unit.runs.next_of_user(run_id, most):
+            if is_asleep and (run := _take_queued(unit, next_id, at_ms=clock.now_ms())):
+                wake(unit, run, at_ms=clock.now_ms())
 
 
 def wake_next(unit: "Unit", session_id: str, *, at_ms: int) -> None:
@@ -155,20 +171,24 @@ def wake_next(unit: "Unit", session_id: str, *, at_ms: int) -> None:
     usually waits for the session's row and checks again once it has it; upkeep finds the rest.
     """
     following = unit.runs.first_in_line(session_id)
-    if following is None:
-        return
-    try:
-        run = unit.runs.take(following)
-    except DamagedRecord as damaged:
-        fail_unread(unit, following, reason=damaged.detail, at_ms=at_ms)
-        return
-    if run is None or run.status is not RunStatus.QUEUED:
+    run = None if following is None else _take_queued(unit, following, at_ms=at_ms)
+    if run is None:
         return
     if run.asleep:
         wake(unit, run, at_ms=at_ms)
     else:
         # Work that has begun meanwhile is not begun again: its id is the same.
         unit.enqueue(run)
+
+
+def _take_queued(unit: "Unit", run_id: str, *, at_ms: int) -> Run | None:
+    """The run with its row locked, if it is queued and no other unit holds it."""
+    try:
+        run = unit.runs.take(run_id)
+    except DamagedRecord as damaged:
+        fail_unread(unit, run_id, reason=damaged.detail, at_ms=at_ms)
+        return None
+    return run if run is not None and run.status is RunStatus.QUEUED else None
 
 
 def fail_unread(unit: "Unit", run_id: str, *, reason: str, at_ms: int) -> Run | None:

@@ -10,7 +10,7 @@ import structlog
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable
 from understudy.runs.model import StopRequest
-from understudy.runs.sleep import fail_unread, wake_next
+from understudy.runs.sleep import fail_unread, let_in
 from understudy.runs.stops import StopSignals
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class Upkeep:
     signals: StopSignals
     # A lock for daemons that start at the same time.
     exclusively: Callable[[], AbstractContextManager[None]]
+    # Runs of one user that are in flight; None is no limit.
+    most_in_flight: int | None = None
     _stranded_before: frozenset[str] = field(default_factory=frozenset)
     _given_up_before: frozenset[str] = field(default_factory=frozenset)
 
@@ -59,7 +61,7 @@ class Upkeep:
                 awake = unit.runs.awake()
                 left = unit.runs.left_in_line()
             self._queue_anew(awake)
-            self._wake_first(left)
+            self._let_in(left)
 
     def requeue_given_up(self) -> None:
         """Start runs of which the engine had no work at two polls, and that no execution holds."""
@@ -102,7 +104,7 @@ class Upkeep:
         """Wake runs that stepped aside and were missed because their row was locked."""
         with self.units.read() as unit:
             left = unit.runs.left_in_line()
-        self._wake_first(left)
+        self._let_in(left)
 
     def _queue_anew(self, awake: Mapping[str, str]) -> None:
         for work_id in self.engine.lost(tuple(awake)):
@@ -110,12 +112,9 @@ class Upkeep:
             self.engine.forget([work_id])
             self._requeue(awake[work_id])
 
-    def _wake_first(self, session_ids: Sequence[str]) -> None:
-        for session_id in session_ids:
-            log.warning("run.left_in_line", session_id=session_id)
-            with self.units.write() as unit:
-                unit.sessions.get(session_id, lock=True)
-                wake_next(unit, session_id, at_ms=self.clock.now_ms())
+    def _let_in(self, left: Sequence[str]) -> None:
+        for run_id in left:
+            let_in(self.units, run_id, most=self.most_in_flight, clock=self.clock)
 
     def _requeue(self, run_id: str) -> None:
         with self.units.write() as unit:

@@ -187,6 +187,16 @@ class DatabaseConfig(BaseModel):
         return None if url is None else plain_url(url)
 
 
+class RunsConfig(BaseModel):
+    """Limits on runs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # The other runs of a user stay queued; those that wait for people or a sidechain do not count.
+    # 0 is no limit.
+    max_in_flight_per_user: Annotated[int, Field(ge=0, le=100_000)] = 16
+
+
 def plain_url(url: str) -> str:
     """A database URL with the scheme `postgresql` in its usual spelling."""
     scheme, separator, rest = url.partition("://")
@@ -222,6 +232,7 @@ class FileConfig(BaseModel):
     retention: RetentionConfig = Field(default_factory=RetentionConfig)
     background: BackgroundConfig = Field(default_factory=BackgroundConfig)
     database: DatabaseConfig = Field(default_factory=DatabaseConfig)
+    runs: RunsConfig = Field(default_factory=RunsConfig)
 
 
 def read_config(path: Path, *, must_exist: bool) -> FileConfig:
@@ -260,6 +271,7 @@ def _not_a_setting(key: str) -> str:
         "retention.": RetentionConfig,
         "background.": BackgroundConfig,
         "database.": DatabaseConfig,
+        "runs.": RunsConfig,
         "": FileConfig,
     }
     known = next(kind.model_fields for start, kind in tables.items() if key.startswith(start))

@@ -4,7 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-from understudy.settings.config_file import SOUL_CHANGE_PERCENT, BackgroundConfig, RetentionConfig
+from understudy.settings.config_file import (
+    SOUL_CHANGE_PERCENT,
+    BackgroundConfig,
+    RetentionConfig,
+    RunsConfig,
+)
 from understudy.settings.model import Settings
 
 
@@ -29,6 +34,7 @@ def setting_rows(settings: Settings) -> list[dict[str, Any]]:
         "guard": f"allow_acknowledged {str(settings.guard_allow_acknowledged).lower()}",
         "retention": ", ".join(f"{name} {days}" for name, days in settings.retention_days.items()),
         "background": ", ".join(f"{name} {value}" for name, value in settings.background),
+        "runs": f"max_in_flight_per_user {settings.max_runs_in_flight_per_user or 0}",
         "evolution": f"soul_change_percent {settings.soul_change_percent}",
         "isolation": settings.isolation,
         "trusted_proxies": ", ".join(settings.trusted_proxies) or "none",
@@ -65,6 +71,8 @@ def _from_file(settings: Settings) -> Iterator[str]:
         yield "retention"
     if settings.background != BackgroundConfig():
         yield "background"
+    if settings.max_runs_in_flight_per_user != RunsConfig().max_in_flight_per_user:
+        yield "runs"
     if settings.soul_change_percent != SOUL_CHANGE_PERCENT:
         yield "evolution"
 

@@ -16,6 +16,7 @@ from understudy.settings.config_file import (
     DebugLevel,
     RetentionConfig,
     RouteConfig,
+    RunsConfig,
 )
 from understudy.settings.mcp import McpServerConfig, credentials
 
@@ -39,6 +40,8 @@ class Settings:
     debug_level: DebugLevel = "off"
     log_level: str = "info"
     max_active_steps: int = 32
+    # None is no limit.
+    max_runs_in_flight_per_user: int | None = RunsConfig().max_in_flight_per_user
     history_retention_hours: int = 72
     approval_expires_s: int | None = None
     question_expires_s: int | None = None

@@ -32,6 +32,9 @@ from understudy.storage.schema import runs
 from understudy.storage.schema.runs import BRINGS_OTHERS_IN
 from understudy.storage.visible import VisibleConnection
 
+# As many rows as a database can be asked for.
+MANY: Final = 2**63 - 1
+
 
 class RunStore:
     """Runs in a table."""
@@ -238,13 +241,25 @@ class RunStore:
         )
         return {work_id(run_id, wakes): run_id for run_id, wakes in self._connection.execute(query)}
 
+    def next_of_user(self, run_id: str, most: int | None) -> tuple[tuple[str, bool], ...]:
+        """The queued runs of a run's user that may begin while at most `most` are in flight.
+
+        Oldest first, each with whether it sleeps. All daemons find the same ones, so those that begin
+        at the same time do not exceed the limit.
+        """
+        values = {"of": run_id, "most": MANY if most is None else most}
+        found = self._connection.execute(_NEXT_OF_USER, values).all()
+        if found and most is not None:
+            found = found[: max(most - found[0].in_flight, 0)]
+        return tuple((row.run_id, bool(row.asleep)) for row in found)
+
     def left_in_line(self) -> tuple[str, ...]:
-        """Sessions in which a queued run sleeps although no run is before it."""
+        """Of each user one queued run that sleeps although it is the first of its session."""
         query = (
-            sa.select(runs.c.session_id)
+            sa.select(sa.func.min(runs.c.run_id))
             .where(runs.c.finished_at_ms.is_(None), runs.c.asleep.is_(True))
             .where(runs.c.status == RunStatus.QUEUED, _IS_FIRST)
-            .distinct()
+            .group_by(runs.c.user_id)
         )
         return tuple(self._connection.execute(query).scalars())
 
@@ -319,6 +334,22 @@ _IS_FIRST = ~sa.exists().where(
     _ahead.c.session_id == runs.c.session_id,
     _ahead.c.finished_at_ms.is_(None),
     _ahead.c.accepted_offset < runs.c.accepted_offset,
+)
+_whose, _busy = runs.alias("whose"), runs.alias("busy")
+_USER = sa.select(_whose.c.user_id).where(_whose.c.run_id == sa.bindparam("of")).scalar_subquery()
+# Runs that wait are asleep, for people as for a sidechain.
+_IN_FLIGHT = (
+    sa.select(sa.func.count())
+    .where(_busy.c.user_id == _USER, _busy.c.finished_at_ms.is_(None))
+    .where(_busy.c.status == RunStatus.RUNNING, _busy.c.asleep.is_(False))
+    .scalar_subquery()
+)
+_NEXT_OF_USER = (
+    sa.select(runs.c.run_id, runs.c.asleep, _IN_FLIGHT.label("in_flight"))
+    .where(runs.c.user_id == _USER, runs.c.finished_at_ms.is_(None))
+    .where(runs.c.status == RunStatus.QUEUED, _IS_FIRST)
+    .order_by(runs.c.submitted_at_ms, runs.c.run_id)
+    .limit(sa.bindparam("most", type_=sa.BigInteger))
 )
 _RUN_IN_LINE = _RUN.add_columns(
     sa.select(_ahead.c.run_id)

@@ -1364,4 +1364,5 @@ CREATE TABLE daemons (
 	executor_id TEXT NOT NULL,
 	CONSTRAINT pk_daemons PRIMARY KEY (executor_id)
 );
-INSERT INTO understudy_schema VALUES ('0053');
+CREATE INDEX ix_runs_unfinished_of_user ON runs (user_id, status, submitted_at_ms, run_id) WHERE finished_at_ms IS NULL;
+INSERT INTO understudy_schema VALUES ('0054');

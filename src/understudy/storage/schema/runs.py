@@ -54,6 +54,16 @@ runs = sa.Table(
         sqlite_where=sa.text("finished_at_ms IS NULL"),
         postgresql_where=sa.text("finished_at_ms IS NULL"),
     ),
+    # The same by user: the queue of a user, and what is in flight.
+    sa.Index(
+        "ix_runs_unfinished_of_user",
+        "user_id",
+        "status",
+        "submitted_at_ms",
+        "run_id",
+        sqlite_where=sa.text("finished_at_ms IS NULL"),
+        postgresql_where=sa.text("finished_at_ms IS NULL"),
+    ),
     sa.Index("ix_runs_status", "status", "submitted_at_ms", "run_id"),
     sa.Index("ix_runs_agent", "agent_id", "submitted_at_ms", "run_id"),
     sa.Index(
