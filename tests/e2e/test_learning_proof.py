@@ -77,3 +77,18 @@ def test_what_leaves_words_of_the_clause_out_needs_a_judge(
     if judge:
         [asked] = learning_daemon.asked(JUDGE)
         assert asked["evidence"] == {"request": REQUEST, "clause": CLAUSE}
+
+
+def test_a_condition_that_was_left_out_waits_for_a_person_whatever_the_judge_says(
+    learning_daemon: LearningDaemon,
+) -> None:
+    automatic(learning_daemon, supported=True)
+    found = {"kind": "fact", "content": "We deploy on Mondays", "quote": "we deploy on Mondays"}
+    learning_daemon.answer(EXTRACTION, lambda _: {"candidates": [found]})
+    request = "If the tests pass we deploy on Mondays, so plan the release notes for me."
+    learning_daemon.run(learning_daemon.session("condition"), request)
+    scope = {"scope_kind": "session", "scope_id": "condition", "kind": "fact"}
+    [made] = wait_for(lambda: learning_daemon.candidates(**scope), what="the candidate")
+
+    view = learning_daemon.reviewed(made["candidate_id"], "escalated")
+    assert "clause_in_doubt" in view["automation_review"]["reason"]

@@ -115,8 +115,8 @@ def after_verification(
 ) -> ReviewDecision:
     """Provisional unless verification found the statement in its source run.
 
-    Verification failed where the request was read and does not say it, and is pending where the run
-    goes on; a statement that only a tool made, or that has no text to look in, is unverified.
+    A person decides where the words around its quote do not prove it. Verification failed where the
+    request was read and does not say it, and is pending where the run goes on; a statement that only a tool made, or that has no text to look in, is unverified.
     """
     if decision.action is not ReviewAction.PUBLISH_ACTIVE:
         return decision
@@ -133,6 +133,9 @@ def after_verification(
     proof = support.proof
     if not support.is_found and proof is not None and proof.level is ProofLevel.WEAK:
         return _after_weak_proof(decision, support, proof)
+    if not support.is_found and proof is not None and proof.clause is not None:
+        why = f"the user's words around its quote do not prove this ({proof.reason}), so a person decides"
+        return decision.because(ReviewAction.MANUAL_REVIEW, why)
     if not support.is_found:
         code = "" if proof is None or proof.reason is None else f" ({proof.reason})"
         why = f"verification failed: the {support.where} of {support.run_id} does not plainly say this{code}"
