@@ -198,6 +198,15 @@ SETTINGS: Final = (
         variable="UNDERSTUDY_DATABASE_DIRECT_URL",
     ),
     Setting(
+        name="role",
+        meaning="where several daemons share PostgreSQL: `api` answers people and leaves the work to "
+        "others, `worker` works and answers only probes ([roles](../howto/run-on-postgresql.md#roles))",
+        default="`all`",
+        flag="--role",
+        variable="UNDERSTUDY_ROLE",
+        in_file=False,
+    ),
+    Setting(
         name="workspace",
         meaning="the agents' working directory",
         default="`<home>/workspace`",

@@ -19,6 +19,7 @@ VALUES = {
     "database_url": "sqlite:////tmp/x.db",
     "debug_level": "full",
     "log_level": "debug",
+    "role": "worker",
     "database.pool_size": "8",
     "database.max_overflow": "8",
     "database.statement_timeout_ms": "1000",
@@ -66,7 +67,8 @@ def test_a_setting_is_read_from_its_variable(setting, tmp_path: Path) -> None:
     config.write_text("")
     value = VALUES.get(setting.name, str(config if setting.name == "config" else tmp_path))
 
-    url = POSTGRESQL if setting.name.startswith("database.") else None
+    is_shared = setting.name == "role" or setting.name.startswith("database.")
+    url = POSTGRESQL if is_shared else None
     loaded = load_settings(Flags(database_url=url), {setting.variable: value})
 
     assert loaded.sources[setting.name] == "environment"

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from understudy.api.gate import GatedRoute
 from understudy.api.limits import BodyLimit
@@ -206,6 +207,8 @@ def _record(services: Services, entry: AuditEntry, principal: Principal | None) 
 def create_app(services: Services) -> FastAPI:
     """The ASGI app over the services of a daemon."""
     app = _bare_app()
+    if services.resources.settings.role == "worker":
+        app.router.routes[:] = [it for it in daemon.router.routes if is_probe(it)]
     app.state.services = services
     app.state.open_streams = OpenStreams()
     app.state.scan_queue = ScanQueue()
@@ -216,6 +219,11 @@ def create_app(services: Services) -> FastAPI:
         Middleware(HeadAndOptions, router=app.router),
     ]
     return app
+
+
+def is_probe(route: BaseRoute) -> bool:
+    """Whether a daemon answers this even if it only works."""
+    return getattr(route, "path", None) in ("/healthz", "/readyz", "/metrics")
 
 
 def openapi_document() -> dict[str, object]:

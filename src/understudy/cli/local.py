@@ -58,8 +58,23 @@ class DaemonOptions:
         return settings_or_exit(Flags(**asdict(self)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions(DaemonOptions):
+    """The flags of `serve`."""
+
+    role: Annotated[
+        str | None,
+        typer.Option(
+            "--role",
+            metavar="all|api|worker",
+            help="Where several daemons share PostgreSQL: `api` answers people and leaves the work "
+            "to others, `worker` works and answers only probes (UNDERSTUDY_ROLE).",
+        ),
+    ] = None
+
+
 @command()
-def serve(flags: DaemonOptions) -> None:
+def serve(flags: ServeOptions) -> None:
     """Run the daemon until a signal stops it: the first one drains, a second one ends it."""
     settings = flags.settings()
     # What an import makes lives as long as the process: to look for garbage in it takes a fifth of

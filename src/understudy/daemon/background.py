@@ -134,15 +134,25 @@ class Background:
                 await task
 
     def _chores(self) -> dict[str, Chore]:
-        return {look.name: look.keep_looking for look in self._checks()} | self._workers()
+        checks = self._views()
+        if self._resources.settings.role == "api":
+            return {look.name: look.keep_looking for look in checks}
+        return {look.name: look.keep_looking for look in checks + self._checks()} | self._workers()
 
-    def _checks(self) -> tuple[PeriodicCheck, ...]:
-        services = self._services
+    def _views(self) -> tuple[PeriodicCheck, ...]:
+        """What a daemon needs to answer people."""
         watch = JournalWatch(self._resources.units, self._resources.bell)
+        refresh = self._services.skills.catalogue.refresh
         return (
             PeriodicCheck(
                 "journal-watch", watch.look, LONGEST_DOZE_S if self._is_alone else NEWS_LOOK_S
             ),
+            PeriodicCheck("local-skills", refresh, LOCAL_SKILLS_LOOK_S),
+        )
+
+    def _checks(self) -> tuple[PeriodicCheck, ...]:
+        services = self._services
+        return (
             PeriodicCheck(
                 "stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False, news=self._news
             ),
@@ -152,7 +162,6 @@ class Background:
             PeriodicCheck("outcomes", services.outcomes.catch_up, OUTCOMES_LOOK_S, news=self._news),
             PeriodicCheck("rollout-sources", services.expired_sources.look, SOURCES_LOOK_S),
             PeriodicCheck("rollouts", services.rollout.repair.look, ROLLOUTS_LOOK_S),
-            PeriodicCheck("local-skills", services.skills.catalogue.refresh, LOCAL_SKILLS_LOOK_S),
         )
 
     def _workers(self) -> dict[str, Chore]:

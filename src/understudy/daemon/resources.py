@@ -66,7 +66,9 @@ class Resources:
         self.engine = DurableEngine(
             self.engine_database,
             executor_id=LOCAL_EXECUTOR if settings.is_sqlite else self.process_id,
-            direct_url=settings.database.direct_url,
+            direct_url=settings.direct_url
+            if settings.role == "api"
+            else settings.database.direct_url,
         )
         self.cache = QueryCache(is_alone=settings.is_sqlite)
         self.units = Units(

@@ -46,6 +46,11 @@ OPEN: Final = (
     " (`{program} tokens create me --role admin` ends that)"
 )
 
+ROLES: Final = {
+    "api": "api: runs are accepted here, and worked on by other daemons",
+    "worker": "worker: works, and answers only /healthz, /readyz and /metrics",
+}
+
 
 class CannotServe(Exception):
     """The daemon cannot serve; the message says why in one line."""
@@ -132,8 +137,9 @@ def _build_app(services: Services) -> ASGIApp:
         from understudy.ws.endpoint import mount
 
         app = create_app(services)
-        mount(app, services)
-        mount_console(app)
+        if services.resources.settings.role != "worker":
+            mount(app, services)
+            mount_console(app)
         gc.freeze()
     finally:
         gc.enable()
@@ -350,17 +356,17 @@ def banner(
     """
     host, port = address[0], address[1]
     url = f"http://[{host}]:{port}" if ":" in str(host) else f"http://{host}:{port}"
+    is_for_people = settings.role != "worker"
     lines = [
         f"Understudy {__version__} is ready at {url}",
-        f"  console   {url}{console}",
+        *([f"  console   {url}{console}"] if is_for_people else []),
+        *([f"  role      {ROLES[settings.role]}"] if settings.role in ROLES else []),
         f"  home      {settings.home}",
         f"  database  {'SQLite, embedded' if settings.is_sqlite else 'PostgreSQL'}",
         f"  model     {_model(settings)}" + (f" (NOT READY: {not_ready})" if not_ready else ""),
         *([f"  access    {OPEN.format(program=program)}"] if is_open else []),
         "",
-        "Try, in another terminal:",
-        *(f"  {command}" for command in _commands(url, program)),
-        "",
+        *(["Try, in another terminal:", *_commands(url, program), ""] if is_for_people else []),
         "Ctrl-C drains and stops; whatever is under way goes on at the next start.",
     ]
     return "\n".join(lines)
@@ -369,10 +375,10 @@ def banner(
 def _commands(url: str, program: str) -> list[str]:
     at = url_option(url)
     return [
-        f'{program} chat{at} "write hello to note.txt"',
-        f'{program} chat{at} "run date"    # asks for your approval first',
-        f"{program} chat{at}",
-        f"{program} runs list{at}",
+        f'  {program} chat{at} "write hello to note.txt"',
+        f'  {program} chat{at} "run date"    # asks for your approval first',
+        f"  {program} chat{at}",
+        f"  {program} runs list{at}",
     ]
 
 

@@ -69,15 +69,21 @@ class Daemon:
         await asyncio.to_thread(services.projects.tasks.reconcile)
         await asyncio.to_thread(services.skills.startup)
         await asyncio.to_thread(services.rollout.startup)
+        if self.settings.role == "api":
+            await resources.engine.start(None)
+        else:
+            await self._start_work()
+        self._background.start()
+        self.resources.state = "ready"
+
+    async def _start_work(self) -> None:
         # All records are compared: runs wait for that, and requests do not.
         self._memories = asyncio.create_task(self._settle_memories())
         await asyncio.wait({self._memories}, timeout=MEMORIES_WAIT_S)
-        execute = run_executor(resources, services, admit=self._admit).execute
+        execute = run_executor(self.resources, self.services, admit=self._admit).execute
         async with self._alone:
-            await resources.engine.start(execute)
-            await asyncio.to_thread(services.runs.upkeep.requeue_lost)
-        self._background.start()
-        self.resources.state = "ready"
+            await self.resources.engine.start(execute)
+            await asyncio.to_thread(self.services.runs.upkeep.requeue_lost)
 
     async def _settle_memories(self) -> None:
         memories = self.services.run_memories

@@ -7,6 +7,7 @@ keeps which executor has a run in flight, and calls us again when that executor 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context
 from datetime import UTC, datetime
 from functools import partial
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 import structlog
-from dbos import DBOS, DBOSConfig, SetWorkflowID
+from dbos import DBOS, DBOSClient, DBOSConfig, EnqueueOptions, SetWorkflowID
 
 from understudy.runs.model import Run
 
@@ -25,6 +26,9 @@ APPLICATION: Final = "understudy"
 APPLICATION_VERSION: Final = "1"
 WORKFLOW: Final = "run"
 OLD_QUEUE: Final = "runs"
+# What daemons that do not work hand over to those that do, and how often these look.
+QUEUE: Final = "handed-over"
+QUEUE_POLL_S: Final = 0.5
 # The stop waits as long for DBOS's listener, which sleeps in between.
 NOTIFICATION_POLL_S: Final = 0.2
 BATCH: Final = 500
@@ -48,10 +52,27 @@ class DurableEngine:
         self.executor_id = executor_id
         self._loop: asyncio.AbstractEventLoop | None = None
         self._work: Work | None = None
+        self._client: DBOSClient | None = None
         self._starting = set[Any]()  # the loop itself keeps no strong references
 
-    async def start(self, execute: Execute) -> None:
-        """Create the engine's tables and resume the unfinished work of this executor."""
+    async def start(self, execute: Execute | None) -> None:
+        """Create the engine's tables and resume the unfinished work of this executor.
+
+        Without `execute` this daemon does not work: it hands its runs over to others.
+        """
+        if self._direct_url is not None:
+            # Under a lock of its session, which a pooler would not keep.
+            await asyncio.to_thread(DBOS.migrate, self._direct_url)
+        self._loop = asyncio.get_running_loop()
+        if execute is not None:
+            await self._launch(execute)
+            return
+        self._client = DBOSClient(
+            system_database_engine=self._database, application_name=APPLICATION, lazy=True
+        )
+        self._loop.set_default_executor(ThreadPoolExecutor(MAX_THREADS, "work"))
+
+    async def _launch(self, execute: Execute) -> None:
         config: DBOSConfig = {
             "name": APPLICATION,
             "system_database_engine": self._database,
@@ -66,19 +87,18 @@ class DurableEngine:
             "max_executor_threads": MAX_THREADS,
             "log_level": "WARNING",
         }
-        if self._direct_url is not None:
-            # Under a lock of its session, which a pooler would not keep.
-            await asyncio.to_thread(DBOS.migrate, self._direct_url)
         DBOS(config=config)
 
         async def run(run_id: str) -> None:
             await execute(run_id)
 
         self._work = DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)(run)
-        DBOS.listen_queues([])
+        is_shared = self._database.dialect.name == "postgresql"
+        DBOS.listen_queues([QUEUE] if is_shared else [])
         # Launched from the running loop, so that runs execute on it.
         DBOS.launch()
-        self._loop = asyncio.get_running_loop()
+        if is_shared:
+            await DBOS.register_queue_async(QUEUE, polling_interval_sec=QUEUE_POLL_S)
 
     async def stop(self) -> None:
         """Start nothing more; runs in flight are resumed at the next start."""
@@ -87,27 +107,37 @@ class DurableEngine:
         logging.getLogger("dbos").setLevel(logging.ERROR)
         for starting in tuple(self._starting):
             starting.cancel()
-        await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
+        if self._client is not None:
+            await asyncio.to_thread(self._client.destroy)
+        else:
+            await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
 
     def submit(self, run: Run) -> None:
         """Start work on a run whose row is committed; may be called from any thread.
 
         What cannot be started, or is cut off by a crash, is found by the sweep over our rows.
         """
-        if self._loop is None or self._work is None:
+        if self._loop is None:
             return
         # In a context of its own: neither the sight of a request nor the work that woke it.
-        starting = Context().run(
-            asyncio.run_coroutine_threadsafe, self._begin(self._work, run), self._loop
-        )
+        starting = Context().run(asyncio.run_coroutine_threadsafe, self._begin(run), self._loop)
         self._starting.add(starting)
         starting.add_done_callback(self._starting.discard)
 
-    async def _begin(self, work: Work, run: Run) -> None:
+    async def _begin(self, run: Run) -> None:
+        # Work of the same id, here or in another daemon, is admitted once.
         try:
-            # Work of the same id, here or in another daemon, is admitted once.
-            with SetWorkflowID(run.work_id):
-                await DBOS.start_workflow_async(work, run.run_id)
+            if self._work is not None:
+                with SetWorkflowID(run.work_id):
+                    await DBOS.start_workflow_async(self._work, run.run_id)
+            elif self._client is not None:
+                options: EnqueueOptions = {
+                    "workflow_name": WORKFLOW,
+                    "queue_name": QUEUE,
+                    "workflow_id": run.work_id,
+                    "app_version": APPLICATION_VERSION,
+                }
+                await self._client.enqueue_async(options, run.run_id)
         except Exception:
             log.exception("engine.not_started", work_id=run.work_id)
 

@@ -25,6 +25,7 @@ from understudy.settings.client import SettingsError
 from understudy.settings.mcp import McpConfig, McpServerConfig
 
 DebugLevel = Literal["off", "requests", "full"]
+Role = Literal["all", "api", "worker"]
 FileKind = Literal["image", "document"]
 SOUL_CHANGE_PERCENT: Final = 40
 POSTGRESQL: Final = ("postgresql", "postgres", "postgresql+psycopg")

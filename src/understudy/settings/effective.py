@@ -21,6 +21,7 @@ def setting_rows(settings: Settings) -> list[dict[str, Any]]:
         "bind": f"{settings.host}:{settings.port}",
         "database_url": without_password(settings.database_url),
         **{f"database.{key}": value for key, value in _database(settings)},
+        "role": settings.role,
         "workspace": str(settings.workspace),
         "default_route": settings.default_route,
         "debug_level": settings.debug_level,

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, cast, get_args
 
 import platformdirs
 from pydantic import SecretStr, ValidationError
@@ -14,6 +14,7 @@ from understudy.settings.config_file import (
     DatabaseConfig,
     DebugLevel,
     FileConfig,
+    Role,
     RouteConfig,
     first_mistake,
     plain_url,
@@ -58,6 +59,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
         host=host,
         port=port,
         database_url=database_url,
+        role=_role(pick("role", flags.role, "UNDERSTUDY_ROLE", None, "all"), database_url),
         database=_database(pick, file.database, database_url),
         config_file=config_file,
         workspace=Path(workspace).expanduser().absolute(),
@@ -157,6 +159,17 @@ def _database(pick: "_Picker", file: DatabaseConfig, database_url: str) -> Datab
     except ValidationError as problem:
         key, what = first_mistake(problem)
         raise SettingsError(f"{names[key]}: {what}") from None
+
+
+def _role(value: str, database_url: str) -> Role:
+    if value not in get_args(Role):
+        raise SettingsError(f"role must be {', '.join(get_args(Role))}; got {value!r}")
+    if value != "all" and database_url.startswith("sqlite"):
+        raise SettingsError(
+            f"role {value} needs PostgreSQL, which several daemons can share: set "
+            "UNDERSTUDY_DATABASE_URL to postgresql://…, or serve with --role all"
+        )
+    return cast("Role", value)
 
 
 def _webhook_secret(value: str) -> SecretStr | None:

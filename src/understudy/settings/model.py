@@ -15,6 +15,7 @@ from understudy.settings.config_file import (
     DatabaseConfig,
     DebugLevel,
     RetentionConfig,
+    Role,
     RouteConfig,
     RunsConfig,
 )
@@ -33,6 +34,8 @@ class Settings:
     workspace: Path
     routes: Mapping[str, RouteConfig]
     default_route: str
+    # `api` accepts runs and leaves the work to others; `worker` works and answers only probes.
+    role: Role = "all"
     database: DatabaseConfig = field(default_factory=DatabaseConfig)
     admin_token: SecretStr | None = None
     # The signing secret of webhooks; None means one that the daemon generates and stores.
@@ -118,3 +121,4 @@ class Flags:
     database_url: str | None = None
     config: Path | None = None
     workspace: Path | None = None
+    role: str | None = None

@@ -15,3 +15,18 @@ def test_it_says_when_everybody_is_admin(tmp_path: Path, is_open: bool) -> None:
 
     assert ("every program on this machine acts as admin" in text) == is_open
     assert ("`us tokens create me --role admin`" in text) == is_open
+
+
+def test_a_worker_offers_no_console_and_no_commands(tmp_path: Path) -> None:
+    url = "postgresql://understudy@db.example/understudy"
+
+    def told(role: str) -> str:
+        settings = load_settings(Flags(home=tmp_path, database_url=url, role=role), environment={})
+        return banner(settings, ("127.0.0.1", 4600), "us", not_ready=None, is_open=False)
+
+    assert "console" not in told("worker")
+    assert "us chat" not in told("worker")
+    assert "/readyz" in told("worker")
+    assert "  us chat" in told("api")
+    assert "worked on by other daemons" in told("api")
+    assert "role" not in told("all")

@@ -81,6 +81,17 @@ def test_a_bad_value_of_the_file_is_named_with_its_table(tmp_path: Path) -> None
         load(tmp_path, "[database]\npoolsize = 10\n")
 
 
+def test_a_role_is_for_daemons_that_share_postgresql(tmp_path: Path) -> None:
+    worker = load_settings(Flags(home=tmp_path, database_url=URL), {"UNDERSTUDY_ROLE": "worker"})
+    assert worker.role == "worker"
+    assert load(tmp_path).role == "all"
+
+    with pytest.raises(SettingsError, match=r"role api needs PostgreSQL.* --role all"):
+        load_settings(Flags(home=tmp_path, role="api"), {})
+    with pytest.raises(SettingsError, match="role must be all, api, worker; got 'boss'"):
+        load_settings(Flags(home=tmp_path, role="boss", database_url=URL), {})
+
+
 def test_on_sqlite_they_are_refused_rather_than_ignored(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"database\.pool_size is for PostgreSQL only"):
         load(tmp_path, "[database]\npool_size = 8\n", url="sqlite:///here.db")
