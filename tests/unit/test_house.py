@@ -37,7 +37,9 @@ def test_a_package_says_what_it_is_for(package: Path) -> None:
 
 
 def test_no_file_is_too_long() -> None:
-    lines = {str(path): path.read_text().splitlines() for path in python_files()}
+    # A migration is never edited, so nobody reads it for what the code does today.
+    files = [path for path in python_files() if path.parent.parent.name != "migrations"]
+    lines = {str(path): path.read_text().splitlines() for path in files}
     by_hand = {name: text for name, text in lines.items() if not is_generated(text)}
 
     assert {name: len(text) for name, text in by_hand.items() if len(text) > MAX_LINES} == {}

@@ -6,42 +6,37 @@ from typing import TYPE_CHECKING, Final
 import sqlalchemy as sa
 
 from understudy.core.errors import coded_error
-from understudy.storage.engine import mark_overwriting
 from understudy.storage.postgres import MIGRATION_LOCK, hold_lock
 
 if TYPE_CHECKING:
     from alembic.config import Config
-    from alembic.script import ScriptDirectory
 
 VERSION_TABLE = "understudy_schema"
 # The first version of PostgreSQL with `idle_session_timeout`.
 OLDEST_SERVER: Final = (14,)
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
-# Written by `scripts/reference`; a test compares it with the migrations.
-SQLITE_SCHEMA: Final = MIGRATIONS / "sqlite_schema.sql"
 
 
 def migrate(engine: sa.Engine) -> None:
     """Apply every migration that is missing; on PostgreSQL under a lock shared by all daemons.
 
-    A database whose revision has no migration here is left as it is: `Unavailable`.
+    All are applied or none. A database whose revision has no migration here is left as it is:
+    `Unavailable`.
     """
     is_shared = engine.dialect.name == "postgresql"
     if is_shared:
         _check_server(engine)
     lock = hold_lock(engine, MIGRATION_LOCK) if is_shared else engine.connect()
     with lock as connection:
-        if not is_shared and not sa.inspect(connection).get_table_names():
-            _create_schema(connection)
         if _is_current(connection):
             return
         # Imported when there is something to do, which at most starts there is not.
         from alembic import command
-        from alembic.script import ScriptDirectory
 
-        config = alembic_config(connection)
-        _check_revision(connection, ScriptDirectory.from_config(config))
-        command.upgrade(config, "head")
+        if not is_shared:
+            # The driver begins no transaction before DDL.
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        command.upgrade(alembic_config(connection), "head")
         connection.commit()
 
 
@@ -53,49 +48,32 @@ def _check_server(engine: sa.Engine) -> None:
         raise coded_error("storage/server_too_old", version=major, needed=OLDEST_SERVER[0])
 
 
-def _create_schema(connection: sa.Connection) -> None:
-    """Give an empty SQLite file what all migrations would make of it, in one transaction.
-
-    Not from the metadata: indexes must keep the order of the migrations, as SQLite takes the newer
-    one of two that cost the same.
-    """
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-    for statement in SQLITE_SCHEMA.read_text(encoding="utf-8").split(";\n")[:-1]:
-        connection.exec_driver_sql(statement)
-    mark_overwriting(connection)
-    connection.commit()
-
-
 def _is_current(connection: sa.Connection) -> bool:
-    """Whether the last migration was applied; its file begins with its number."""
+    """Whether the last migration was applied; `Unavailable` if what was applied is not known."""
     if not sa.inspect(connection).has_table(VERSION_TABLE):
         return False
     table = sa.table(VERSION_TABLE, sa.column("version_num"))
-    applied = connection.execute(sa.select(table.c.version_num)).scalars().all()
-    newest = max(file.name for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
-    return [*applied] == [newest.partition("_")[0]]
+    applied: str = connection.execute(sa.select(table.c.version_num)).scalar_one()
+    # Each file begins with its number.
+    files = (MIGRATIONS / "versions").glob("[0-9]*.py")
+    known = sorted(file.name.partition("_")[0] for file in files)
+    if applied not in known:
+        raise coded_error("storage/schema_not_supported", detail=_way_out(applied, known))
+    return applied == known[-1]
 
 
-def _check_revision(connection: sa.Connection, scripts: "ScriptDirectory") -> None:
-    """Raise `Unavailable` unless the database is empty or its revision has a migration."""
-    from alembic.migration import MigrationContext
-
-    options = {"version_table": VERSION_TABLE}
-    revision = MigrationContext.configure(connection, opts=options).get_current_revision()
-    known = [script.revision for script in scripts.walk_revisions()]
-    if revision is None or revision in known:
-        return
-    if revision < known[-1]:
-        detail = (
-            f"its schema '{revision}' is older than '{known[-1]}', the oldest that this version "
-            "upgrades; start it once with commit 7fde913 of Understudy, then with this version"
+def _way_out(applied: str, known: list[str]) -> str:
+    """What to do about a schema that has no migration here."""
+    if applied < known[0]:
+        return (
+            f"its schema '{applied}' is that of an Understudy before commit 41f7bf00, whose "
+            f"'{known[0]}' is the oldest that this version upgrades; start it once with commit "
+            '41f7bf00, then with this version, as "Upgrade" in docs/howto/operate.md says'
         )
-    else:
-        detail = (
-            f"its schema '{revision}' is newer than '{known[0]}', the newest that this version "
-            "knows; start it with the version of Understudy that it was last used with"
-        )
-    raise coded_error("storage/schema_not_supported", detail=detail)
+    return (
+        f"its schema '{applied}' is newer than '{known[-1]}', the newest that this version "
+        "knows; start it with the version of Understudy that it was last used with"
+    )
 
 
 def alembic_config(connection: sa.Connection) -> "Config":
