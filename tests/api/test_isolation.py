@@ -24,6 +24,7 @@ from understudy.daemon.wiring import Daemon
 from understudy.runs.artifacts import Artifact
 from understudy.runs.model import RunRequest
 from understudy.runs.requests import PersonRequest, RequestKind
+from understudy.sessions.journal import FeedPlace
 
 CONFIG = 'isolation = "per_user"\n'
 # In everything that Ada says.
@@ -307,7 +308,7 @@ def test_streams_tell_of_nobody_elses_sessions(daemon: Daemon, ada: Mapping[str,
         caller = Principal(user_id=user_id, role=Role.OPERATOR)
         reset = current_sight.set(sight_of(caller, "per_user"))
         try:
-            sessions = {event.session_id for event in read(0)}
+            sessions = {event.session_id for event in read(FeedPlace())}
         finally:
             current_sight.reset(reset)
         assert (ada["session_id"] in sessions) is told_of

@@ -12,8 +12,8 @@ import pytest
 from tests.api.live import Live, joined
 from tests.support.daemon import wait_for
 from understudy.api.sse import RunJournal
-from understudy.sessions.journal import JournalPage
-from understudy.storage.journal import JournalStore
+from understudy.sessions.journal import FeedPage, FeedPlace
+from understudy.storage.feed import FeedStore
 from understudy.testing.answers import Answer, FakeCall
 
 PLAN = {
@@ -237,13 +237,13 @@ def test_streams_at_one_place_share_what_they_read(
     live: Live, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[object] = []
-    page = JournalStore.page
+    page = FeedStore.page
 
-    def counted(self: JournalStore, **wanted: Any) -> JournalPage:
-        read.append(wanted)
-        return page(self, **wanted)
+    def counted(self: FeedStore, after: FeedPlace, **wanted: Any) -> FeedPage:
+        read.append(after)
+        return page(self, after, **wanted)
 
-    monkeypatch.setattr(JournalStore, "page", counted)
+    monkeypatch.setattr(FeedStore, "page", counted)
     with ExitStack() as stack:
         told = [stack.enter_context(live.stream("/v1/events/stream")) for _ in range(20)]
         wait_for(lambda: read, what="the streams to look for the first time")

@@ -1,8 +1,4 @@
-"""The journal: gap-free per session, in commit order over all sessions, never rewritten."""
-
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
+"""The journal: gap-free per session, never rewritten."""
 
 import pytest
 import sqlalchemy as sa
@@ -10,7 +6,7 @@ import sqlalchemy as sa
 from tests.contract.conftest import UnitsOnDatabase
 from tests.support.factories import NOW, ODD_TEXTS, make_new_event
 from understudy.core.errors import NotFound
-from understudy.sessions.journal import EventKind, JournalEvent, NewEvent
+from understudy.sessions.journal import EventKind, FeedPlace, JournalEvent, NewEvent
 from understudy.storage.schema import journal
 from understudy.storage.unit import Units
 
@@ -78,22 +74,9 @@ def test_events_are_read_by_session_run_and_kind(units: Units) -> None:
         assert [e.offset for e in read(run_id="r1")] == [1, 2]
         assert [e.offset for e in read(run_id="r1", after_offset=1)] == [2]
         assert [e.offset for e in read(session_id="s1", run_id="r2")] == [3]
-        assert [e.run_id for e in read(kinds=[EventKind.OUTPUT])] == ["r1", "r2", "r3"]
+        outputs = unit.feed.page(FeedPlace(), kinds=[EventKind.OUTPUT], limit=9)
+        assert [e.run_id for e in outputs.events] == ["r1", "r2", "r3"]
         assert read(session_id="nobody") == ()
-
-
-def test_all_sessions_together_are_read_by_sequence(units: Units) -> None:
-    for session_id in ("s1", "s2", "s1"):
-        append(units, session_id, make_new_event())
-
-    with units.read() as unit:
-        every = unit.journal.read()
-        rest = unit.journal.read(after_sequence=every[0].sequence)
-        last = unit.journal.last_sequence()
-
-    assert [event.session_id for event in every] == ["s1", "s2", "s1"]
-    assert rest == every[1:]
-    assert last == every[-1].sequence
 
 
 def test_reading_back_starts_at_the_newest(units: Units) -> None:
@@ -156,46 +139,6 @@ def test_ten_thousand_events_are_read_in_order_page_by_page(units: Units) -> Non
     assert seen == list(range(10_000))
 
 
-def test_writers_at_once_leave_no_gap_and_a_follower_misses_nothing(units: Units) -> None:
-    writers, each = 6, 25
-    finished = threading.Event()
-
-    def write(number: int) -> None:
-        for turn in range(each):
-            events = [make_new_event(data={"w": number, "t": turn, "i": i}) for i in range(2)]
-            with units.write() as unit:
-                # Two sessions, and a pause before the commit in which the others push ahead.
-                unit.journal.append(f"s{1 + number % 2}", events, at_ms=NOW)
-                if turn % 5 == number % 5:
-                    time.sleep(0.003)
-
-    def follow() -> list[JournalEvent]:
-        seen: list[JournalEvent] = []
-        while True:
-            was_finished = finished.is_set()
-            with units.read() as unit:
-                after = seen[-1].sequence if seen else 0
-                fresh = unit.journal.read(after_sequence=after, limit=7)
-            seen += fresh
-            if was_finished and not fresh:
-                return seen
-
-    with ThreadPoolExecutor(writers + 1) as pool:
-        following = pool.submit(follow)
-        for done in [pool.submit(write, number) for number in range(writers)]:
-            done.result()
-        finished.set()
-        seen = following.result()
-
-    assert len(seen) == writers * each * 2
-    for session_id in ("s1", "s2"):
-        offsets = [event.offset for event in seen if event.session_id == session_id]
-        assert offsets == list(range(1, writers * each + 1))
-    for number in range(writers):
-        own = [(e.data["t"], e.data["i"]) for e in seen if e.data["w"] == number]
-        assert own == sorted(own)
-
-
 def test_a_page_ends_after_so_much_data_and_goes_on_at_the_next_event(
     units: Units, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,12 +158,3 @@ def test_a_page_ends_after_so_much_data_and_goes_on_at_the_next_event(
 
     # An event that is too large for a page stands on one of its own.
     assert pages == [[1, 2], [3, 4], [5], [6]]
-
-
-def test_the_sessions_that_grew_are_found(units: Units) -> None:
-    (old,) = append(units, "s1", make_new_event())
-    append(units, "s2", make_new_event(), make_new_event())
-
-    with units.read() as unit:
-        assert unit.journal.sessions_after(old.sequence) == {"s2"}
-        assert unit.journal.sessions_after(old.sequence - 1) == {"s1", "s2"}

@@ -19,7 +19,7 @@ from understudy.api.services import Services
 from understudy.api.views.runs import event_body, step_of
 from understudy.channels.model import ChannelEvent, ChannelMessage
 from understudy.channels.worker import channel_topic
-from understudy.core.bell import EVENTS, STOPPING
+from understudy.core.bell import EVENTS, RELEASED, STOPPING
 from understudy.core.errors import coded_error
 from understudy.core.showable import showable
 from understudy.core.sight import WHOLE, current_sight
@@ -27,7 +27,9 @@ from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import require_run
 from understudy.runs.remembered import with_remembered
 from understudy.sessions.journal import (
+    MAX_NUMBER,
     EventKind,
+    FeedPlace,
     JournalEvent,
     JournalPage,
     is_silence,
@@ -37,7 +39,6 @@ from understudy.wire import events as wire
 from understudy.wire.events import DELTA, DELTA_RESET
 from understudy.wire.masking import masked, quotations_near
 
-MAX_NUMBER: Final = 2**62
 STEP_EVENTS: Final[Mapping[EventKind, str]] = {
     EventKind.TOOL_CALL: wire.TOOL_CALL,
     EventKind.TOOL_RESULT: wire.TOOL_RESULT,
@@ -232,8 +233,17 @@ def wanted_position(request: Request, cursor: str | None) -> Position | None:
     """The position that the reader asks for; a reconnecting browser repeats an old cursor, so the
     later one counts.
     """
-    said = [text for text in (cursor, request.headers.get("last-event-id")) if text]
-    return max((Position.parse(text) for text in said), key=lambda p: p.order, default=None)
+    said = map(Position.parse, _said(request, cursor))
+    return max(said, key=lambda position: position.order, default=None)
+
+
+def wanted_place(request: Request, cursor: str | None) -> FeedPlace | None:
+    """As `wanted_position`, for the events of all sessions."""
+    return max(map(FeedPlace.parse, _said(request, cursor)), default=None)
+
+
+def _said(request: Request, cursor: str | None) -> list[str]:
+    return [text for text in (cursor, request.headers.get("last-event-id")) if text]
 
 
 @dataclass(slots=True)
@@ -433,10 +443,10 @@ async def follow_session(services: Services, session_id: str, after: int) -> Asy
         yield chunk
 
 
-async def follow_all(services: Services, after: int) -> AsyncIterator[bytes]:
-    """Stream the events of all sessions after a sequence number."""
-    pulse = StreamHeartbeat(services, (EVENTS,))
-    async for chunk in _follow(pulse, all_events(services), after, lambda e: e.sequence):
+async def follow_all(services: Services, after: FeedPlace) -> AsyncIterator[bytes]:
+    """Stream the events of all sessions after a place."""
+    pulse = StreamHeartbeat(services, (EVENTS, RELEASED), sources=2)
+    async for chunk in _follow(pulse, all_events(services), after, lambda event: event.place):
         yield chunk
 
 
@@ -469,35 +479,36 @@ def channel_frame(event: ChannelEvent, message: ChannelMessage | None) -> Stream
     return StreamFrame(event=str(event.name), data=data, id=str(event.sequence))
 
 
-def all_events(services: Services) -> Callable[[int], Sequence[JournalEvent]]:
-    """A reader of the events of all sessions after a sequence number."""
+def all_events(services: Services) -> Callable[[FeedPlace], Sequence[JournalEvent]]:
+    """A reader of the events of all sessions after a place; it wakes for those held back now."""
 
-    def read(after: int) -> Sequence[JournalEvent]:
+    def read(after: FeedPlace) -> Sequence[JournalEvent]:
         with services.resources.units.read() as unit:
-            page = unit.journal.page(after_sequence=after, limit=BATCH)
+            page = unit.feed.page(after, limit=BATCH)
             events = with_remembered(unit, page.events)
+        services.resources.bell.note_feed(is_held=page.is_held)
         return masked_events(services, events)
 
     return read
 
 
-def last_sequence(services: Services) -> int:
-    """The sequence number of the newest event."""
+def first_place(services: Services, asked: FeedPlace | None) -> FeedPlace:
+    """The place to begin at: the one asked for, or the newest."""
     with services.resources.units.read() as unit:
-        return unit.journal.last_sequence()
+        return unit.feed.last_place() if asked is None else unit.feed.known_place(asked)
 
 
 async def _follow(
     pulse: StreamHeartbeat,
-    read: Callable[[int], Sequence[JournalEvent]],
-    after: int,
-    number: Callable[[JournalEvent], int],
+    read: Callable[[P], Sequence[JournalEvent]],
+    after: P,
+    place: Callable[[JournalEvent], P],
 ) -> AsyncIterator[bytes]:
     # An id without an event: the cursor for a reader that reconnects.
     yield f"id: {after}\n\n".encode()
-    async for events in batches(pulse, read, after, number):
+    async for events in batches(pulse, read, after, place):
         for event in events:
-            frame = frame_of(event, event_id=str(number(event)))
+            frame = frame_of(event, event_id=str(place(event)))
             if frame is not None:
                 pulse.sent()
                 yield frame.encode()

@@ -330,7 +330,7 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "SessionBinding": "binding_key session_id bound_by created_at_ms",
     },
     "understudy.sessions.journal": {
-        "JournalEvent": "sequence offset session_id kind at_ms run_id?null key?null withdrawn_by?null data?{}",
+        "JournalEvent": "sequence offset session_id kind at_ms run_id?null key?null tx?0 withdrawn_by?null data?{}",
     },
     "understudy.sessions.learning_scopes": {
         "LearningScope": "kind id",

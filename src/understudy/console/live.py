@@ -14,8 +14,8 @@ from understudy.api.sse import (
     all_events,
     batches,
 )
-from understudy.core.bell import EVENTS, TABLE
-from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.core.bell import EVENTS, RELEASED, TABLE
+from understudy.sessions.journal import EventKind, FeedPlace, JournalEvent
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
@@ -32,27 +32,27 @@ REVIEWED_RESOURCES: Final = frozenset(
 )
 # A page that missed more events than this gets only the newest.
 MAX_MISSED: Final = 1_000
-PLACE: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
+PLACE: Final = re.compile(r"((?:[0-9]{1,18}\.)?[0-9]{1,18})\.([0-9]{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
 class LivePlace:
     """A cursor: the last journal event and the last audit entry that a page has seen."""
 
-    sequence: int
+    feed: FeedPlace
     audited: int
 
     def __str__(self) -> str:
-        return f"{self.sequence}.{self.audited}"
+        return f"{self.feed}.{self.audited}"
 
-    def asked(self, since: str) -> "LivePlace":
-        """The cursor that a page sends, at most `MAX_MISSED` before this one, the newest."""
+    def asked(self, since: str, *, oldest: "LivePlace") -> "LivePlace":
+        """The cursor that a page sends, between the oldest and this one, the newest."""
         found = PLACE.fullmatch(since)
         if found is None:
             return self
         return LivePlace(
-            min(max(int(found[1]), self.sequence - MAX_MISSED), self.sequence),
-            min(max(int(found[2]), self.audited - MAX_MISSED), self.audited),
+            min(max(FeedPlace.parse(found[1]), oldest.feed), self.feed),
+            min(max(int(found[2]), oldest.audited), self.audited),
         )
 
 
@@ -71,8 +71,9 @@ async def signals(services: "Services", since: str) -> AsyncIterator[bytes]:
     last signal: what happened between the page and its stream is not missed.
     """
     # A decision outside a session writes only to the audit.
-    pulse = StreamHeartbeat(services, (EVENTS, TABLE.format("audit")), sources=2)
-    after = (await asyncio.to_thread(newest_place, services)).asked(since)
+    topics = (EVENTS, RELEASED, TABLE.format("audit"))
+    pulse = StreamHeartbeat(services, topics, sources=len(topics))
+    after = await asyncio.to_thread(_place_after, services, since)
     read_events = all_events(services)
 
     def read(place: LivePlace) -> Sequence[LiveNews]:
@@ -93,22 +94,29 @@ def signal_of(session_id: str) -> str:
     return f"session-{hashlib.sha256(session_id.encode()).hexdigest()[:16]}"
 
 
-def newest_place(services: "Services") -> LivePlace:
-    """How far journals and audit are; to be asked before a page reads anything."""
+def newest_place(services: "Services", *, back: int = 0) -> LivePlace:
+    """How far journals and audit are, or were so long before; asked before a page reads anything."""
     with services.resources.units.read() as unit:
-        return LivePlace(unit.journal.last_sequence(), unit.audit.last_number())
+        return LivePlace(unit.feed.last_place(back=back), unit.audit.last_number() - back)
+
+
+def _place_after(services: "Services", since: str) -> LivePlace:
+    oldest = newest_place(services, back=MAX_MISSED)
+    return newest_place(services).asked(since, oldest=oldest)
 
 
 def _read(
-    services: "Services", events_after: Callable[[int], Sequence[JournalEvent]], place: LivePlace
+    services: "Services",
+    events_after: Callable[[FeedPlace], Sequence[JournalEvent]],
+    place: LivePlace,
 ) -> Sequence[LiveNews]:
-    events = events_after(place.sequence)
+    events = events_after(place.feed)
     with services.resources.units.read() as unit:
         audited = unit.audit.resources_after(place.audited, limit=BATCH)
     if not events and not audited:
         return ()
     after = LivePlace(
-        events[-1].sequence if events else place.sequence,
+        events[-1].place if events else place.feed,
         audited[-1][0] if audited else place.audited,
     )
     return (LiveNews(_names(events, [resource for _, resource in audited]), after),)

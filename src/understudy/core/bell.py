@@ -13,6 +13,11 @@ COMMITS: Final = "commits"
 TABLE: Final = "table:{}"
 # The topic that rings with every event of every session.
 EVENTS: Final = "events"
+# The topic that rings when events that a reader found held back may have come free.
+RELEASED: Final = "events released"
+# How late it rings after a reader found some: at first, and at most.
+FIRST_LOOK_S: Final = 0.01
+LAST_LOOK_S: Final = 0.1
 # The topic that rings once, when the daemon stops.
 STOPPING: Final = "stopping"
 
@@ -30,6 +35,9 @@ class Bell:
     _counts: dict[str, int] = field(default_factory=dict)
     _waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)
     _changing: threading.Lock = field(default_factory=threading.Lock)
+    # How late the next ring of `RELEASED` is, and whether one is due.
+    _delay_s: float = FIRST_LOOK_S
+    _is_due: bool = False
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Use this loop to wake waiters."""
@@ -50,6 +58,28 @@ class Bell:
         # Most rings of a run concern nobody, and leave the event loop asleep.
         if woken:
             self._loop.call_soon_threadsafe(_wake, woken)
+
+    def note_feed(self, *, is_held: bool) -> None:
+        """Note whether a reader found events held back; may be called from any thread.
+
+        `RELEASED` rings for all of them, later each time until one finds nothing held back.
+        """
+        if not is_held:
+            self._delay_s = FIRST_LOOK_S
+        elif self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._ring_released)
+
+    def _ring_released(self) -> None:
+        if self._loop is None or self._is_due:
+            return
+
+        def ring() -> None:
+            self._is_due = False
+            self.ring(RELEASED)
+
+        self._is_due = True
+        self._loop.call_later(self._delay_s, ring)
+        self._delay_s = min(2 * self._delay_s, LAST_LOOK_S)
 
     async def wait(self, seen: Mapping[str, int], *, timeout_s: float) -> None:
         """Return when a topic has rung since `seen`, or after the timeout."""

@@ -25,6 +25,7 @@ from understudy.rollout.replay.work import ReplayDuty
 from understudy.runs.expiry import expire_due
 from understudy.runs.stops import watch_stop_requests
 from understudy.schedules.worker import ScheduleDuty
+from understudy.sessions.journal import FeedPlace
 from understudy.storage.unit import Units
 from understudy.work.queue_worker import LOOK_S, QueueWorker
 from understudy.work.retention import RetentionDuty
@@ -92,20 +93,19 @@ class JournalWatch:
 
     units: Units
     bell: Bell
-    _sequence: int | None = None
+    _place: FeedPlace | None = None
     _audited: int = 0
 
     def look(self) -> None:
         """Ring the topics of everything added since the last poll."""
         with self.units.read() as unit:
-            sequence, audited = unit.journal.last_sequence(), unit.audit.last_number()
-            is_new = self._sequence is not None and sequence > self._sequence
-            grown = unit.journal.sessions_after(self._sequence or 0) if is_new else ()
+            place, audited = unit.feed.last_place(), unit.audit.last_number()
+            grown = unit.feed.sessions_after(self._place or place)
         if grown:
             self.units.ring(set(grown))
-        elif self._sequence is not None and audited > self._audited:
+        elif self._place is not None and audited > self._audited:
             self.bell.ring(EVENTS)
-        self._sequence, self._audited = sequence, audited
+        self._place, self._audited = place, audited
 
 
 class Background:

@@ -15,6 +15,7 @@ from understudy.daemon.rollout_status import rollout_warnings
 from understudy.daemon.skill_status import skill_warnings
 from understudy.mcp_client.model import ServerState
 from understudy.runs.model import RunStatus
+from understudy.storage.feed import OldestWriter
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 # The key of process counters in each part of the report.
 METRICS: Final = "metrics"
 LOW_DISK_BYTES: Final = 256 * 1024 * 1024
+# A transaction that writes for so long is no part of the usual work.
+OLD_TRANSACTION_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class StatusReport:
             sessions = unit.sessions.count()
             runs = unit.runs.counts()
             last_sequence = unit.journal.last_sequence()
+            holder = unit.feed.holder()
             defaults = services.defaults(unit)
         run_memory = services.run_memories.status(began)
         learning = services.learning.status(began)
@@ -51,6 +55,7 @@ class StatusReport:
             *skill_warnings(skills),
             *rollout_warnings(rollouts),
             *self._disk_warnings(),
+            *feed_warnings(holder),
         ]
         report = {
             "snapshot_at_ms": began,
@@ -137,6 +142,22 @@ class StatusReport:
             return []
         text = f"only {free // (1024 * 1024)} MiB are free where the home is"
         return [warning("error", "disk_low", text, action="free some space")]
+
+
+def feed_warnings(holder: OldestWriter | None) -> list[dict[str, Any]]:
+    """Whether an old transaction stops the streams over all sessions; runs do not wait for it."""
+    if holder is None or holder.age_s < OLD_TRANSACTION_S:
+        return []
+    text = (
+        "events of all sessions are not streamed: an unfinished transaction on the database server"
+        f" has been writing for {int(holder.age_s)} s"
+    )
+    action = (
+        "commit or roll back what `SELECT * FROM pg_prepared_xacts` lists"
+        if holder.pid is None
+        else f"end it, or its process: `SELECT pg_terminate_backend({holder.pid})`"
+    )
+    return [warning("warning", "feed_held", text, action=action)]
 
 
 def _without_sums(value: Any, *, is_sum: bool = False) -> Any:

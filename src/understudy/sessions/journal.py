@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from understudy.core.errors import coded_error
 from understudy.core.records import HIDDEN, OMIT
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ SILENT: Final = "NO_REPLY"
 _AROUND_SILENT: Final = " \t\r\n`*\"'."
 # Maximum number of checkpoints read to find one that decodes.
 CHECKPOINTS_TRIED: Final = 8
+# The largest number in a place.
+MAX_NUMBER: Final = 2**62
 
 
 class EventKind(StrEnum):
@@ -55,20 +58,52 @@ class NewEvent:
     key: str | None = None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class FeedPlace:
+    """A place in the feed of all sessions, which is ordered by commit; the first of all by default.
+
+    `tx` is a number that transactions of PostgreSQL take in turn; on SQLite, and in what an older
+    version wrote, it is 0.
+    """
+
+    tx: int = 0
+    sequence: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.tx}.{self.sequence}" if self.tx else str(self.sequence)
+
+    @classmethod
+    def parse(cls, text: str) -> "FeedPlace":
+        """The place that an event id names; raises `Invalid`."""
+        parts = text.strip().split(".")
+        are_numbers = all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts)
+        numbers = [int(part) for part in parts] if are_numbers else []
+        if len(numbers) not in (1, 2) or any(number > MAX_NUMBER for number in numbers):
+            raise coded_error("pagination/invalid_cursor", pointer="/cursor")
+        return cls(*[0, *numbers][-2:])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEvent:
     """An event in the journal of a session."""
 
-    sequence: int  # position among the events of all sessions
+    sequence: int  # a number among the events of all sessions
     offset: int  # position in this session, from 1, without gaps
     session_id: str
     kind: EventKind
     at_ms: int
     run_id: Annotated[str | None, OMIT] = None
     key: Annotated[str | None, HIDDEN] = None
+    # Not less than the number of the transaction that wrote it; see `FeedPlace`.
+    tx: Annotated[int, HIDDEN] = 0
     # The unlearning that withdrew it from later prompts.
     withdrawn_by: Annotated[str | None, OMIT] = None
     data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def place(self) -> FeedPlace:
+        """Its place among the events of all sessions."""
+        return FeedPlace(self.tx, self.sequence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +112,16 @@ class JournalPage:
 
     events: tuple[JournalEvent, ...]
     more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedPage(JournalPage):
+    """Some events of all sessions, in the order of their commits."""
+
+    # The place up to which all wanted events are read now.
+    place: FeedPlace
+    # Whether committed events wait for an older transaction: no bell rings when it ends.
+    is_held: bool
 
 
 def summarised_upto(event: JournalEvent) -> int | None:

@@ -1,4 +1,4 @@
-"""The journal store: append events in order, read them by offset or by sequence."""
+"""The journal store: append events in order, read those of a session or run by offset."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.errors import coded_error
 from understudy.sessions.journal import EventKind, JournalEvent, JournalPage, NewEvent
-from understudy.storage.postgres import CHANNEL, JOURNAL_LOCK, LOCK_SPACE
+from understudy.storage.postgres import CHANNEL, OWN_TX
 from understudy.storage.schema import journal, sessions
 from understudy.storage.schema.sessions import CHECKPOINTS
 from understudy.storage.visible import VisibleConnection
@@ -19,6 +19,8 @@ from understudy.storage.visible import VisibleConnection
 PAGE_CHARS: Final = 4 * 1024 * 1024
 # Most events of one insert.
 MAX_ROWS: Final = 16
+# Conditions and order of a read, for any selected columns.
+Wanted = Callable[["sa.Select[Any]"], "sa.Select[Any]"]
 
 
 class JournalStore:
@@ -38,11 +40,15 @@ class JournalStore:
         if not events:
             return ()
         grow, returned = self._statements
-        length = self._connection.execute(grow, {"grown": session_id, "by": len(events)}).scalar()
-        if length is None:
+        grown = self._connection.execute(grow, {"grown": session_id, "by": len(events)}).first()
+        if grown is None:
             raise coded_error("sessions/session_not_found", session_id=session_id)
+        length, tx = grown
         first = length - len(events) + 1
-        rows = [_row(session_id, offset, it, at_ms) for offset, it in enumerate(events, first)]
+        rows = [
+            {**_row(session_id, offset, it, at_ms), "tx": tx}
+            for offset, it in enumerate(events, first)
+        ]
         sequences: dict[int, int] = {}
         for some in batches(rows, MAX_ROWS):
             values = {f"{name}_{at}": it for at, row in enumerate(some) for name, it in row.items()}
@@ -58,6 +64,7 @@ class JournalStore:
                 at_ms=at_ms,
                 run_id=event.run_id,
                 key=event.key,
+                tx=tx,
                 data=event.data,
             )
             for offset, event in enumerate(events, first)
@@ -71,12 +78,11 @@ class JournalStore:
         session_id: str | None = None,
         run_id: str | None = None,
         after_offset: int = 0,
-        after_sequence: int = 0,
         kinds: Sequence[EventKind] = (),
         limit: int = 200,
     ) -> tuple[JournalEvent, ...]:
-        """Events in order: of a session or run by offset, of all sessions by sequence."""
-        wanted = _wanted(session_id, run_id, after_offset, after_sequence, kinds)
+        """Events of a session or run by offset."""
+        wanted = _wanted(session_id, run_id, after_offset, kinds)
         found = self._connection.execute(wanted(sa.select(journal)).limit(limit))
         return tuple(event_of(row) for row in found)
 
@@ -86,26 +92,11 @@ class JournalStore:
         session_id: str | None = None,
         run_id: str | None = None,
         after_offset: int = 0,
-        after_sequence: int = 0,
         kinds: Sequence[EventKind] = (),
         limit: int,
     ) -> JournalPage:
         """Like `read`, but at most `PAGE_CHARS` characters of data beyond the first event."""
-        wanted = _wanted(session_id, run_id, after_offset, after_sequence, kinds)
-        size = sa.func.length(sa.cast(journal.c.data, sa.Text))
-        sizes = wanted(sa.select(journal.c.sequence, size)).limit(limit + 1)
-        found = self._connection.execute(sizes).all()
-        kept = takewhile(lambda upto: upto <= PAGE_CHARS, accumulate(row[1] for row in found))
-        number = min(max(sum(1 for _ in kept), 1), limit)
-        numbers = [row.sequence for row in found[:number]]
-        rows = wanted(sa.select(journal)).where(journal.c.sequence.in_(numbers))
-        events = tuple(event_of(row) for row in self._connection.execute(rows))
-        return JournalPage(events=events, more=len(found) > number)
-
-    def sessions_after(self, sequence: int) -> frozenset[str]:
-        """The sessions that have events after a sequence number."""
-        newer = sa.select(journal.c.session_id).where(journal.c.sequence > sequence).distinct()
-        return frozenset(self._connection.execute(newer).scalars())
+        return page_of(self._connection, _wanted(session_id, run_id, after_offset, kinds), limit)
 
     def read_back(
         self, session_id: str, *, before_offset: int, kinds: Sequence[EventKind], limit: int
@@ -187,14 +178,14 @@ _GROW = (
     sa.update(sessions)
     .where(sessions.c.session_id == sa.bindparam("grown"))
     .values(journal_length=sessions.c.journal_length + sa.bindparam("by", type_=sa.Integer))
-    .returning(sessions.c.journal_length)
+    .returning(sessions.c.journal_length, sessions.c.journal_tx)
 )
-# On PostgreSQL the first also takes the lock under which events become visible in the order of their
-# sequence, after the session's row; the insert tells the other daemons, once it is committed.
+# On PostgreSQL the first also numbers the events for the feed; the insert tells the other daemons,
+# once it is committed.
 _STATEMENTS: Final = {
     "sqlite": (_GROW, ()),
     "postgresql": (
-        _GROW.returning(sa.func.pg_advisory_xact_lock(LOCK_SPACE, JOURNAL_LOCK)),
+        _GROW.values(journal_tx=sa.func.greatest(sessions.c.journal_tx, OWN_TX)),
         (sa.func.pg_notify(CHANNEL, journal.c.session_id),),
     ),
 }
@@ -242,23 +233,30 @@ def _row(session_id: str, offset: int, event: NewEvent, at_ms: int) -> dict[str,
 
 
 def _wanted(
-    session_id: str | None,
-    run_id: str | None,
-    after_offset: int,
-    after_sequence: int,
-    kinds: Sequence[EventKind],
-) -> Callable[["sa.Select[Any]"], "sa.Select[Any]"]:
+    session_id: str | None, run_id: str | None, after_offset: int, kinds: Sequence[EventKind]
+) -> Wanted:
     """The conditions and the order of a read, for any selected columns."""
-    of_all = session_id is None and run_id is None
-    place = journal.c.sequence if of_all else journal.c.offset
-    conditions = [place > (after_sequence if of_all else after_offset)]
+    conditions = [journal.c.offset > after_offset]
     if session_id is not None:
         conditions.append(journal.c.session_id == session_id)
     if run_id is not None:
         conditions.append(journal.c.run_id == run_id)
     if kinds:
         conditions.append(journal.c.kind.in_(kinds))
-    return lambda query: query.where(*conditions).order_by(place)
+    return lambda query: query.where(*conditions).order_by(journal.c.offset)
+
+
+def page_of(connection: VisibleConnection, wanted: Wanted, limit: int) -> JournalPage:
+    """The next wanted events: at most `PAGE_CHARS` characters of data beyond the first event."""
+    chars = sa.func.length(sa.cast(journal.c.data, sa.Text)).label("chars")
+    sizes = wanted(sa.select(journal.c.sequence, chars)).limit(limit + 1)
+    found = connection.execute(sizes).all()
+    kept = takewhile(lambda upto: upto <= PAGE_CHARS, accumulate(row.chars for row in found))
+    number = min(max(sum(1 for _ in kept), 1), limit)
+    numbers = [row.sequence for row in found[:number]]
+    rows = wanted(sa.select(journal)).where(journal.c.sequence.in_(numbers))
+    events = tuple(event_of(row) for row in connection.execute(rows))
+    return JournalPage(events=events, more=len(found) > number)
 
 
 def _call_of(event: JournalEvent) -> tuple[str | None, object, object]:
@@ -277,6 +275,7 @@ def event_of(row: Any) -> JournalEvent:
         at_ms=row.at_ms,
         run_id=row.run_id,
         key=row.key,
+        tx=row.tx,
         withdrawn_by=row.withdrawn_by,
         data=row.data if known else {},
     )

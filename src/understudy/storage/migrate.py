@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import sqlalchemy as sa
 
 from understudy.core.errors import coded_error
+from understudy.storage.feed import forget_other_server
 from understudy.storage.postgres import MIGRATION_LOCK, hold_lock
 
 if TYPE_CHECKING:
@@ -28,16 +29,21 @@ def migrate(engine: sa.Engine) -> None:
         _check_server(engine)
     lock = hold_lock(engine, MIGRATION_LOCK) if is_shared else engine.connect()
     with lock as connection:
-        if _is_current(connection):
-            return
-        # Imported when there is something to do, which at most starts there is not.
-        from alembic import command
-
-        if not is_shared:
-            # The driver begins no transaction before DDL.
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-        command.upgrade(alembic_config(connection), "head")
+        if not _is_current(connection):
+            _upgrade(connection)
+        if is_shared:
+            forget_other_server(connection)
         connection.commit()
+
+
+def _upgrade(connection: sa.Connection) -> None:
+    # Imported when there is something to do, which at most starts there is not.
+    from alembic import command
+
+    if connection.dialect.name == "sqlite":
+        # The driver begins no transaction before DDL.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    command.upgrade(alembic_config(connection), "head")
 
 
 def _check_server(engine: sa.Engine) -> None:

@@ -1,7 +1,7 @@
 """PostgreSQL specifics: many writers, advisory locks, notifications.
 
 Locks are taken in one order, against deadlocks: the execution of a run; review job, candidate, scope of learnings,
-learnings; run, session; then the journal, and the run memories last. Skills come before sessions:
+learnings; run, session; and the run memories last. Skills come before sessions:
 `SKILLS_LOCK` shared, the slug, then its rows.
 """
 
@@ -28,7 +28,6 @@ CHANNEL: Final = "understudy_events"
 TABLES_CHANNEL: Final = "understudy_tables"
 # Advisory lock numbers; the first half marks them as ours.
 LOCK_SPACE: Final = 0x554E4453
-JOURNAL_LOCK: Final = 1
 MIGRATION_LOCK: Final = 2
 START_LOCK: Final = 3
 ASSETS_LOCK: Final = 4
@@ -43,6 +42,18 @@ IDLE_IN_TRANSACTION_MS: Final = 30_000
 # A lock of all daemons is held for as long as its holder works elsewhere.
 _PATIENT: Final = {"idle_in_transaction_session_timeout": 0, "statement_timeout": 0}
 
+
+def _transaction_number(of: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
+    """A number of a transaction, which has a type of its own, as a number."""
+    return sa.cast(sa.cast(of, sa.Text), sa.BigInteger)
+
+
+# The number of this transaction, which it takes if it has none.
+OWN_TX: Final = _transaction_number(sa.func.pg_current_xact_id())
+# All transactions with a lower number are over; one without a number has written nothing.
+OLDEST_TX: Final = _transaction_number(sa.func.pg_snapshot_xmin(sa.func.pg_current_snapshot()))
+# No transaction that is over has this number or a greater one.
+NEXT_TX: Final = _transaction_number(sa.func.pg_snapshot_xmax(sa.func.pg_current_snapshot()))
 
 # Built once: they run in the units of a run.
 _NUMBERS: Final = (

@@ -25,6 +25,7 @@ from understudy.storage.channels import ChannelStore
 from understudy.storage.deliveries import DeliveryStore, WebhookSecretStore
 from understudy.storage.engine import Dialect
 from understudy.storage.evolution import EvolutionStore, ProposalStore, SuggestionStore
+from understudy.storage.feed import FeedStore
 from understudy.storage.job_queue import JobQueue
 from understudy.storage.learnings import LearningUseStore
 from understudy.storage.messages import MessageStore
@@ -80,6 +81,7 @@ class Stores:
     proposals = opened(lambda self: ProposalStore(self.connection))
     evolution = opened(lambda self: EvolutionStore(self.connection))
     assets = opened(lambda self: AssetStore(self.connection, self._dialect))
+    feed = opened(lambda self: FeedStore(self.connection))
     sessions = opened(lambda self: SessionStore(self.connection, self._dialect))
     bindings = opened(lambda self: BindingStore(self.connection))
     runs = opened(lambda self: RunStore(self.connection, self._dialect, self._cached))

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -13,14 +13,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from understudy.core.audit import current_request_id
-from understudy.core.bell import EVENTS
+from understudy.core.bell import EVENTS, RELEASED
 from understudy.core.errors import Invalid, Unauthenticated, UnderstudyError, coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
 from understudy.core.showable import showable
 from understudy.core.sight import current_sight, sight_of
 from understudy.core.strict_json import check, load
-from understudy.sessions.journal import EventKind, JournalEvent
+from understudy.sessions.journal import EventKind, FeedPage, FeedPlace, JournalEvent
 from understudy.skills.events import SkillEvent, SkillEventName
 from understudy.skills.library import SkillLibrary
 from understudy.wire.base import JsonObject
@@ -328,28 +328,29 @@ class WebSocketConnection:
     async def _tell_of_runs(self) -> Close | None:
         """Forward run events since the connection was opened."""
         bell = self._services.resources.bell
-        after = await retry_while_db_down(self._last_sequence)
+        after = await retry_while_db_down(self._last_place)
         while True:
-            seen = {EVENTS: bell.count(EVENTS)}
+            seen = {topic: bell.count(topic) for topic in (EVENTS, RELEASED)}
             if self._caller.is_known:
                 try:
-                    after, events = await self._run_events(after, seen[EVENTS])
-                    for event in events:
+                    page = await self._run_events(after, sum(seen.values()))
+                    for event in page.events:
                         await self._send_event(str(event.kind), run_event_payload(event))
                 except Unauthenticated:
                     return NO_LONGER_KNOWN
-                if len(events) == MAX_RUN_EVENTS:
+                after = page.place
+                if page.more:
                     continue
             await bell.wait(seen, timeout_s=LOOK_EVERY_S)
 
-    def _last_sequence(self) -> int:
+    def _last_place(self) -> FeedPlace:
         with self._services.resources.units.read() as unit:
-            return unit.journal.last_sequence()
+            return unit.feed.last_place()
 
-    async def _run_events(self, after: int, rung: int) -> tuple[int, tuple[JournalEvent, ...]]:
-        """The next run events, and the journal cursor up to which they were read.
+    async def _run_events(self, after: FeedPlace, rung: int) -> FeedPage:
+        """The next run events, and the place up to which they were read.
 
-        Connections at the same cursor share the read, for callers with the same sight.
+        Connections at the same place share the read, for callers with the same sight.
         """
         read = partial(self._read_events, after)
         reads = partial(self._services.resources.reads.once, ("ws", after), rung, read)
@@ -358,11 +359,11 @@ class WebSocketConnection:
         current_sight.set(sight_of(principal, self._services.resources.settings.isolation))
         return await repeat_while_db_down(reads)
 
-    def _read_events(self, after: int) -> tuple[int, tuple[JournalEvent, ...]]:
+    def _read_events(self, after: FeedPlace) -> FeedPage:
         with self._services.resources.units.read() as unit:
-            newest = unit.journal.last_sequence()
-            events = unit.journal.read(after_sequence=after, kinds=RUN_EVENTS, limit=MAX_RUN_EVENTS)
-        return _place(after, newest, events), events
+            page = unit.feed.page(after, kinds=RUN_EVENTS, limit=MAX_RUN_EVENTS)
+        self._services.resources.bell.note_feed(is_held=page.is_held)
+        return page
 
     def _masked(self, payload: JsonObject, asked: str = "") -> JsonObject:
         """A payload masked for its reader; text of the request itself may appear in its answer."""
@@ -411,15 +412,6 @@ class WebSocketConnection:
         except (WebSocketDisconnect, RuntimeError):
             # Already closed by the server: an invalid frame or a missed ping.
             log.debug("ws.caller_left")
-
-
-def _place(after: int, newest: int, events: Sequence[JournalEvent]) -> int:
-    """The new journal cursor; `newest` was read before the events.
-
-    PostgreSQL reads committed data per statement, so an event may be newer than `newest`.
-    """
-    sent = events[-1].sequence if events else after
-    return sent if len(events) == MAX_RUN_EVENTS else max(newest, sent)
 
 
 def _last_words(tasks: Iterable["asyncio.Task[Close | None]"]) -> Close | None:

@@ -8,6 +8,7 @@ from understudy.access.tokens import TOKEN_ADMIN
 from understudy.console.live import LivePlace
 from understudy.console.surface import Surface
 from understudy.console.visits import Visit
+from understudy.sessions.journal import FeedPlace
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_the_path_of_a_page_is_an_address_again(path: str, address: str) -> None
         surface=Surface(FastAPI()),
         caller=TOKEN_ADMIN,
         language="en",
-        since=LivePlace(0, 0),
+        since=LivePlace(FeedPlace(), 0),
     )
 
     assert visit.path == address

@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 
-from understudy.core.bell import Bell
+from understudy.core.bell import FIRST_LOOK_S, RELEASED, Bell
 
 SOON_S = 5.0
 
@@ -126,3 +126,28 @@ def test_ringing_after_the_loop_has_closed_does_no_harm() -> None:
     bell.ring("a")
 
     assert bell.count("a") == 0
+
+
+async def rung_after(bell: Bell, notes: int = 1) -> float:
+    """How long after some readers found events held back they are woken, all by one ring."""
+    seen = bell.count(RELEASED)
+    for _ in range(notes):
+        bell.note_feed(is_held=True)
+    took_s = await took(bell, {RELEASED: seen})
+    assert bell.count(RELEASED) == seen + 1
+    return took_s
+
+
+async def test_readers_look_later_each_time_for_what_is_held_back() -> None:
+    bell = attached()
+
+    for delay in (FIRST_LOOK_S, 2 * FIRST_LOOK_S, 4 * FIRST_LOOK_S):
+        assert delay <= await rung_after(bell, notes=3) < SOON_S
+
+
+async def test_nobody_is_woken_where_nothing_is_held_back() -> None:
+    bell = attached()
+
+    bell.note_feed(is_held=False)
+
+    assert await took(bell, {RELEASED: 0}, timeout_s=0.05) >= 0.05

@@ -10,12 +10,13 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import viewer
 from understudy.api.services import RunId, Services, SessionId
 from understudy.api.sse import (
+    first_place,
     follow_all,
     follow_session,
-    last_sequence,
     resume_state,
     stream_response,
     stream_run,
+    wanted_place,
     wanted_position,
 )
 
@@ -94,9 +95,6 @@ async def stream_events(
     services: Services, request: Request, cursor: Cursor = None
 ) -> StreamingResponse:
     """What happens in all sessions from now on, or after the cursor."""
-    position = wanted_position(request, cursor)
-    if position is None:
-        after = await asyncio.to_thread(last_sequence, services)
-    else:
-        after = position.offset
+    asked = wanted_place(request, cursor)
+    after = await asyncio.to_thread(first_place, services, asked)
     return stream_response(follow_all(services, after))

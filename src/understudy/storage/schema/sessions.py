@@ -32,6 +32,8 @@ sessions = sa.Table(
     # The trial that it belongs to, itself or through a parent session.
     sa.Column("trial_id", sa.Text),
     sa.Column("journal_length", sa.Integer, nullable=False),
+    # The greatest `tx` of its events; 0 on SQLite.
+    sa.Column("journal_tx", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_at_ms", Ms, nullable=False),
     sa.Column("updated_at_ms", Ms, nullable=False),
@@ -59,6 +61,8 @@ journal = sa.Table(
     sa.Column("agent_id", sa.Text),
     # The unlearning that withdrew it from later prompts.
     sa.Column("withdrawn_by", sa.Text),
+    # Where it stands in the feed on PostgreSQL, with its sequence; 0 on SQLite.
+    sa.Column("tx", sa.BigInteger, nullable=False, server_default="0"),
     sa.UniqueConstraint("session_id", "offset"),
     sa.UniqueConstraint("session_id", "key"),
     sa.Index("ix_journal_run", "run_id", "offset"),
@@ -84,6 +88,8 @@ journal = sa.Table(
         sqlite_where=NUDGES,
         postgresql_where=NUDGES,
     ),
+    # Empty on SQLite, whose feed goes by `sequence`.
+    sa.Index("ix_journal_feed", "tx", "sequence", sqlite_where=sa.text("tx > 0")),
     sqlite_autoincrement=True,
 )
 
