@@ -96,3 +96,19 @@ def _keep_skills(live: Live) -> None:
     assert live.ok("POST", f"/v1/skills/trash/{trash_name}/restore")["visibility"] == "private"
     for wrong in ("/v1/skills?cursor=WzFd", "/v1/skills?query=%00", f"{path}/files?version=0"):
         assert live.client.get(wrong).status_code == 400
+
+
+def test_the_status_counts_the_daemons_that_live_and_their_connections(
+    tmp_path: Path, make_database: MakeDatabase
+) -> None:
+    url = make_database()
+    with (
+        live_daemon(tmp_path / "home", UNDERSTUDY_DATABASE_URL=url) as live,
+        psycopg.connect(url, autocommit=True) as connection,
+    ):
+        connection.execute("INSERT INTO daemons (executor_id) VALUES ('dead'), ('alive')")
+        connection.execute("SELECT pg_advisory_lock(%s)", (lock_number("alive"),))
+        found = live.client.get("/v1/status").json()["storage"]["connections"]
+
+    assert (found["daemons"], found["of_each"]) == (2, 16 + 16 + 3)
+    assert 0 < found["room"] < found["max_connections"]

@@ -205,6 +205,17 @@ def check_database(found: Findings) -> Iterator[Check]:
         yield Check(code="database", severity="info", message=f"records are kept in {kind}")
 
 
+def check_connections(found: Findings) -> Iterator[Check]:
+    """PostgreSQL has room for the connections of all daemons; the daemon warns if it has not."""
+    load = ((found.status or {}).get("storage") or {}).get("connections")
+    if load and not any(each.get("code") == "connections_scarce" for each in _warnings(found)):
+        most = load["daemons"] * load["of_each"]
+        message = (
+            f"{count(load['daemons'], 'daemon')} may open {most} of {load['room']} connections"
+        )
+        yield Check(code="connections", severity="info", message=message)
+
+
 def check_routes(found: Findings) -> Iterator[Check]:
     """There is a model to ask."""
     if found.routes is None:
@@ -293,6 +304,7 @@ RULES: Final[tuple[Callable[[Findings], Iterator[Check]], ...]] = (
     check_tokens,
     check_version,
     check_database,
+    check_connections,
     check_routes,
     check_home,
     check_disk,

@@ -13,15 +13,21 @@ from understudy.daemon.learning_status import learning_warnings
 from understudy.daemon.memory_status import memory_sections, memory_warnings
 from understudy.daemon.rollout_status import rollout_warnings
 from understudy.daemon.skill_status import skill_warnings
+from understudy.engine.heartbeat import lock_number
 from understudy.mcp_client.model import ServerState
 from understudy.runs.model import RunStatus
 from understudy.storage.feed import OldestWriter
+from understudy.storage.postgres import server_load
+from understudy.storage.unit import reachable
 
 if TYPE_CHECKING:
     from understudy.daemon.services import Services
 
 # The key of process counters in each part of the report.
 METRICS: Final = "metrics"
+# Heartbeat, the look for dead daemons, and the listener for notifications.
+OWN_CONNECTIONS: Final = 3
+LEAST_POOL: Final = 5
 LOW_DISK_BYTES: Final = 256 * 1024 * 1024
 # A transaction that writes for so long is no part of the usual work.
 OLD_TRANSACTION_S: Final = 5.0
@@ -47,8 +53,10 @@ class StatusReport:
         learning = services.learning.status(began)
         skills = services.skills.status(in_full=in_full)
         rollouts = services.rollout.status(in_full=in_full)
+        connections = self._connections()
         warnings = [
             *self._route_warnings(),
+            *connection_warnings(connections),
             *self._mcp_warnings(),
             *memory_warnings(run_memory),
             *learning_warnings(learning),
@@ -68,7 +76,10 @@ class StatusReport:
                 "debug_level": str(defaults.debug_level),
             },
             "events": {"last_sequence": last_sequence},
-            "storage": {"kind": "sqlite" if resources.settings.is_sqlite else "postgresql"},
+            "storage": {
+                "kind": "sqlite" if resources.settings.is_sqlite else "postgresql",
+                **({"connections": connections} if connections else {}),
+            },
             "provider_readiness": [
                 {"route_id": route.route_id, "ready": route.ready, "reason": route.reason}
                 for route in resources.routes.all()
@@ -136,6 +147,25 @@ class StatusReport:
             if server.unaccepted
         ]
 
+    def _connections(self) -> dict[str, int] | None:
+        """How many connections the daemons on this PostgreSQL may open; None with SQLite.
+
+        The others are taken to have the settings of this one. Behind a pooler, only the direct ones.
+        """
+        resources = self.services.resources
+        if resources.settings.is_sqlite:
+            return None
+        with reachable():
+            load = server_load(resources.database)
+        pool = resources.settings.database
+        of_pool = 0 if pool.direct_url else pool.pool_size + pool.max_overflow
+        return {
+            "daemons": sum(lock_number(each) in load.locks for each in load.executor_ids),
+            "of_each": of_pool + OWN_CONNECTIONS,
+            "room": load.room,
+            "max_connections": load.max_connections,
+        }
+
     def _disk_warnings(self) -> list[dict[str, Any]]:
         free = shutil.disk_usage(self.services.resources.settings.home).free
         if free >= LOW_DISK_BYTES:
@@ -158,6 +188,19 @@ def feed_warnings(holder: OldestWriter | None) -> list[dict[str, Any]]:
         else f"end it, or its process: `SELECT pg_terminate_backend({holder.pid})`"
     )
     return [warning("warning", "feed_held", text, action=action)]
+
+
+def connection_warnings(found: Mapping[str, int] | None) -> list[dict[str, Any]]:
+    """A warning if the daemons may open more connections than the server has for them."""
+    if found is None or (all_of_them := found["daemons"] * found["of_each"]) <= found["room"]:
+        return []
+    needed = all_of_them + found["max_connections"] - found["room"]
+    action = f"set max_connections of PostgreSQL to {needed} or more"
+    fitting = found["room"] // found["daemons"] - OWN_CONNECTIONS
+    if found["of_each"] > OWN_CONNECTIONS and fitting >= LEAST_POOL:
+        action += f", or database.pool_size and database.max_overflow of each daemon to {fitting} together"
+    text = f"{found['daemons']} daemons may open {all_of_them} connections, and PostgreSQL has room for {found['room']}"
+    return [warning("warning", "connections_scarce", text, action=action)]
 
 
 def _without_sums(value: Any, *, is_sum: bool = False) -> Any:

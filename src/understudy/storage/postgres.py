@@ -9,6 +9,7 @@ import select
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Any, Final
@@ -20,6 +21,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from understudy.settings import DatabaseConfig
 from understudy.storage.query_cache import QueryCache
+from understudy.storage.schema import daemons
 from understudy.storage.visible import VisibleConnection
 
 log = structlog.get_logger()
@@ -65,6 +67,32 @@ _SHARE: Final = sa.select(sa.func.pg_advisory_xact_lock_shared(*_NUMBERS))
 _NOTIFY: Final = sa.select(
     sa.func.pg_notify(TABLES_CHANNEL, sa.bindparam("changed", type_=sa.Text))
 )
+
+
+_ROOM: Final = sa.text("""
+    SELECT most, most - superusers - others FROM (SELECT
+        current_setting('max_connections')::int AS most,
+        current_setting('superuser_reserved_connections')::int AS superusers,
+        coalesce(current_setting('reserved_connections', true)::int, 0) AS others) AS limits
+""")
+# Locks whose key has 64 bits; ours within a transaction have two keys of 32.
+_SESSION_LOCKS: Final = sa.text("""
+    SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerLoad:
+    """Connections of a PostgreSQL server, and the daemons that share them."""
+
+    max_connections: int
+    # Without those that are reserved for its administrators.
+    room: int
+    # Some may have ended; one that has not holds its lock.
+    executor_ids: tuple[str, ...]
+    locks: frozenset[int]
 
 
 @lru_cache
@@ -169,6 +197,18 @@ def try_lock(engine: sa.Engine, number: int) -> Iterator[bool]:
         _set_locally(_PATIENT, connection)
         lock = sa.func.pg_try_advisory_xact_lock(LOCK_SPACE, number)
         yield bool(connection.execute(sa.select(lock)).scalar_one())
+
+
+def server_load(engine: sa.Engine) -> ServerLoad:
+    """What PostgreSQL has for daemons, and who of them may be there."""
+    with engine.connect() as connection:
+        most, room = connection.execute(_ROOM).one()
+        return ServerLoad(
+            max_connections=most,
+            room=room,
+            executor_ids=tuple(connection.execute(sa.select(daemons.c.executor_id)).scalars()),
+            locks=frozenset(connection.execute(_SESSION_LOCKS).scalars()),
+        )
 
 
 def _number(name: str) -> int:

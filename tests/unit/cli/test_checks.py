@@ -201,3 +201,16 @@ def test_the_learning_plane_is_told_of_in_one_line() -> None:
     assert check.message == (
         "mode enabled; 3 candidates to review (1 escalated); 5 active and 1 provisional learnings"
     )
+
+
+def test_connections_are_counted_unless_the_daemon_warns_of_them() -> None:
+    load = {"daemons": 2, "of_each": 35, "room": 97, "max_connections": 100}
+    storage = {"kind": "postgresql", "connections": load}
+    scarce = {"severity": "warning", "code": "connections_scarce", "message": "m", "action": "a"}
+
+    well = replace(WELL, status={**STATUS, "storage": storage})
+    warned = replace(WELL, status={**STATUS, "storage": storage, "health": {"warnings": [scarce]}})
+
+    assert find(well, "connections").message == "2 daemons may open 70 of 97 connections"
+    assert find(warned, "connections_scarce").fix == "a"
+    assert not [check for check in examine(warned) if check.code == "connections"]
