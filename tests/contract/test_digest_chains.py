@@ -11,6 +11,7 @@ from tests.support.skill_factories import make_skill, make_version
 from tests.support.threads_at_once import together
 from understudy.core.audit import AuditEntry, AuditVerification, LinkProblem
 from understudy.core.page import PageRequest
+from understudy.storage.chains import BATCH
 from understudy.storage.schema import audit, chains, skill_versions
 from understudy.storage.unit import Units
 
@@ -40,7 +41,12 @@ def add_versions(units: Units) -> None:
             unit.skills.add_version(make_version(skill, number))
 
 
+def sealed(units: Units) -> None:
+    assert units.seal()
+
+
 def verified(units: Units, head: str | None = None) -> AuditVerification:
+    sealed(units)
     with units.read() as unit:
         return unit.chains.verify(head)
 
@@ -87,8 +93,12 @@ TAMPERING: dict[str, tuple[Callable[[], sa.UpdateBase], LinkProblem]] = {
     "the last removed": (lambda: sa.delete(audit).where(at(5)), LinkProblem.REMOVED),
     "all removed": (lambda: sa.delete(audit), LinkProblem.REMOVED),
     "taken out of the chain": (
-        lambda: sa.update(audit).where(at(5)).values(place=None),
+        lambda: sa.update(audit).where(at(5)).values(place=None, content_digest=None),
         LinkProblem.ADDED,
+    ),
+    "sealed once more": (
+        lambda: sa.update(audit).where(at(3)).values(place=None, link=None),
+        LinkProblem.REMOVED,
     ),
     "one put in": (
         lambda: sa.insert(audit).values(
@@ -124,6 +134,7 @@ TAMPERING: dict[str, tuple[Callable[[], sa.UpdateBase], LinkProblem]] = {
 def test_a_row_that_was_edited_added_or_removed_is_found(units: Units, what: str) -> None:
     add_entries(units, range(5))
     add_versions(units)
+    sealed(units)
     statement, problem = TAMPERING[what]
     change(units, statement())
 
@@ -136,6 +147,7 @@ def test_a_row_that_was_edited_added_or_removed_is_found(units: Units, what: str
 
 def test_an_erased_row_is_told_apart_from_an_edited_one(units: Units) -> None:
     add_entries(units, range(3))
+    sealed(units)
     change(units, sa.update(audit).where(at(2)).values(reason=None, actor="", erased_at_ms=NOW))
 
     found = verified(units)
@@ -220,9 +232,88 @@ def add_and_stop(units: Units) -> None:
         raise RuntimeError("stop")
 
 
-def test_many_writers_at_once_make_one_chain(units: Units) -> None:
-    together([partial(add_entries, units, range(part, part + 10)) for part in range(4)])
+def test_many_writers_and_sealers_at_once_make_one_chain(units: Units) -> None:
+    def add_and_seal(part: int) -> None:
+        for number in range(part, part + 10):
+            add_entries(units, range(number, number + 1))
+            units.seal()
+
+    together([partial(add_and_seal, part) for part in range(4)])
 
     found = verified(units)
 
-    assert (found.ok, found.audit.checked) == (True, 40)
+    assert (found.ok, found.audit.checked, found.audit.unsealed) == (True, 40, 0)
+
+
+def test_the_newest_rows_are_told_to_be_unsealed(units: Units) -> None:
+    add_entries(units, range(3))
+    sealed(units)
+    add_entries(units, range(3, 5))
+    add_versions(units)
+
+    with units.read() as unit:
+        found = unit.chains.verify()
+
+    assert (found.ok, found.audit.checked, found.audit.unsealed) == (True, 3, 2)
+    assert (found.skill_versions.checked, found.skill_versions.unsealed) == (0, 3)
+
+
+def test_an_entry_that_is_edited_before_it_is_sealed_is_found(units: Units) -> None:
+    add_entries(units, range(2))
+    change(units, sa.update(audit).where(audit.c.resource_id == "s1").values(actor="mallory"))
+
+    assert problem_of(verified(units)) is LinkProblem.EDITED
+
+
+def test_an_entry_that_is_erased_before_it_is_sealed_keeps_the_digest_of_what_it_said(
+    units: Units,
+) -> None:
+    add_entries(units, range(2))
+    change(units, sa.update(audit).values(reason=None, erased_at_ms=NOW))
+
+    found = verified(units)
+
+    assert (found.ok, found.audit.erased, found.audit.checked) == (True, 2, 2)
+
+
+def test_more_rows_than_one_batch_are_sealed_in_several(units: Units) -> None:
+    with units.write() as unit:
+        for number in range(BATCH + 1):
+            unit.audit.add(entry(number))
+
+    assert [units.seal(), units.seal()] == [False, True]
+    assert verified(units).audit.checked == BATCH + 1
+
+
+def test_writers_wait_neither_for_a_sealing_nor_for_each_other(units: Units) -> None:
+    if units.engine.dialect.name == "sqlite":
+        pytest.skip("one writer at a time")
+    add_entries(units, range(1))
+    sealed(units)
+    with units.write() as sealing:
+        sealing.audit.add(entry(1))
+        sealing.chains.seal()
+        # On threads of their own, which would not end if they waited for this one.
+        together([partial(add_entries, units, range(2, 3)), partial(add_versions, units)])
+        assert together([units.seal]) == [False]
+
+    found = verified(units)
+
+    assert (found.ok, found.audit.checked, found.skill_versions.checked) == (True, 3, 3)
+
+
+def test_an_entry_that_is_committed_late_is_read_after_those_sealed_before(units: Units) -> None:
+    if units.engine.dialect.name == "sqlite":
+        pytest.skip("one writer at a time")
+    with units.write() as late:
+        late.audit.add(entry(1))
+        together([partial(add_entries, units, range(2, 3))])
+        assert together([units.seal]) == [True]
+    sealed(units)
+
+    with units.read() as unit:
+        assert unit.audit.last_place() == 2
+        assert unit.audit.resources_after(1, limit=10) == ((2, "sessions"),)
+        numbers = sa.select(audit.c.resource_id).order_by(audit.c.place)
+        assert unit.connection.execute(numbers).scalars().all() == ["s2", "s1"]
+    assert verified(units).ok

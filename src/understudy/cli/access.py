@@ -115,7 +115,12 @@ AUDIT_COLUMNS: Final[screen.Layout] = {
 
 def _tell_verification(answer: "AuditVerification") -> None:
     for name, chain in (("audit", answer.audit), ("skill versions", answer.skill_versions)):
-        told = {"erased": chain.erased, "pruned": chain.pruned, "unchained": chain.unchained}
+        told = {
+            "erased": chain.erased,
+            "pruned": chain.pruned,
+            "unchained": chain.unchained,
+            "to be sealed": chain.unsealed,
+        }
         rest = "".join(f", {number} {word}" for word, number in told.items() if number)
         note(f"{name}: {chain.checked} checked{rest}; head {chain.head}")
     bad = answer.first_bad

@@ -559,7 +559,8 @@ class AuditCalls(Group[S]):
     @GET("/v1/audit/verify")
     def verify(self, *, head: str | None = None) -> AuditVerification:
         """Whether the audit and the versions of skills are as they were written: each is a chain
-        of digests, and an edited, added or removed row breaks it."""
+        of digests, and an edited, added or removed row breaks it. The newest rows are sealed
+        first; where that is not possible, `unsealed` counts those that have no link yet."""
 
 
 class BackgroundTasksCalls(Group[S]):

@@ -68,7 +68,7 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "AuditEntry": 'at_ms actor action resource resource_id outcome?"done" version?null reason?null request_id?"" erased_at_ms?null',
         "AuditVerification": "ok first_bad:BadLink?null audit:ChainReport skill_versions:ChainReport",
         "BadLink": "chain problem place?null row?null",
-        "ChainReport": "checked erased pruned unchained head",
+        "ChainReport": "checked unsealed erased pruned unchained head",
     },
     "understudy.core.errors": {
         "FieldError": "pointer code detail",

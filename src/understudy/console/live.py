@@ -37,7 +37,7 @@ PLACE: Final = re.compile(r"((?:[0-9]{1,18}\.)?[0-9]{1,18})\.([0-9]{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class LivePlace:
-    """A cursor: the last journal event and the last audit entry that a page has seen."""
+    """A cursor: the last journal event and the last sealed audit entry that a page has seen."""
 
     feed: FeedPlace
     audited: int
@@ -97,7 +97,7 @@ def signal_of(session_id: str) -> str:
 def newest_place(services: "Services", *, back: int = 0) -> LivePlace:
     """How far journals and audit are, or were so long before; asked before a page reads anything."""
     with services.resources.units.read() as unit:
-        return LivePlace(unit.feed.last_place(back=back), unit.audit.last_number() - back)
+        return LivePlace(unit.feed.last_place(back=back), unit.audit.last_place() - back)
 
 
 def _place_after(services: "Services", since: str) -> LivePlace:

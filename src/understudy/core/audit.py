@@ -60,6 +60,8 @@ class ChainReport:
     """A check of a digest chain. `head` is its last link: noted elsewhere, it proves the rest."""
 
     checked: int
+    # The newest rows, which have no link yet: they are sealed within a second.
+    unsealed: int
     # Rows whose text was erased and whose digest still matches.
     erased: int
     # Rows that retention removed at the start, and rows from before there was a chain.

@@ -12,7 +12,7 @@ import structlog
 from understudy.background_tasks.worker import BackgroundTaskDuty, message_of
 from understudy.channels.bridge_worker import BridgeDuty
 from understudy.channels.worker import ChannelDuty, channel_topic
-from understudy.core.bell import COMMITS, EVENTS, Bell
+from understudy.core.bell import COMMITS, EVENTS, TABLE, Bell
 from understudy.core.clock import DAY_MS
 from understudy.daemon.services import Services
 from understudy.deliveries.webhook import WebhookSender
@@ -37,6 +37,11 @@ STOP_LOOK_S: Final = 0.5
 STRANDED_LOOK_S: Final = 5.0
 EXPIRY: Final = WorkerSleep(topics=(), longest_s=1.0, tables=("requests",))
 SIGNALS: Final = WorkerSleep(topics=(), longest_s=1.0, tables=("signals",))
+CHAINED: Final = ("audit", "skill_versions")
+# One sealing serves many commits. Those of a daemon that died are found without a ring.
+SEALING: Final = WorkerSleep(
+    topics=tuple(map(TABLE.format, CHAINED)), longest_s=5.0, tables=CHAINED, pause_s=0.25
+)
 MEMORY_LOOK_S: Final = 10.0
 TRIALS_LOOK_S: Final = 15.0
 OUTCOMES_LOOK_S: Final = 15.0
@@ -99,7 +104,7 @@ class JournalWatch:
     def look(self) -> None:
         """Ring the topics of everything added since the last poll."""
         with self.units.read() as unit:
-            place, audited = unit.feed.last_place(), unit.audit.last_number()
+            place, audited = unit.feed.last_place(), unit.audit.last_place()
             grown = unit.feed.sessions_after(self._place or place)
         if grown:
             self.units.ring(set(grown))
@@ -183,6 +188,7 @@ class Background:
             "mail": self._worker(self._mail()),
             "retention": self._worker(self._retention()),
             "expiry": self._worker(TimedLook(self._expire, EXPIRY)),
+            "sealing": self._worker(TimedLook(self._seal, SEALING)),
             "signals": self._worker(TimedLook(self._follow_signals, SIGNALS)),
             "channels": self._worker(self._channels()),
             "bridges": self._worker(self._bridges()),
@@ -265,6 +271,10 @@ class Background:
             return self._resources.clock.now_ms()
         with self._resources.units.read() as unit:
             return unit.signals.next_due_ms()
+
+    def _seal(self) -> int | None:
+        """Seal the new rows of the digest chains; returns when to go on where some may be left."""
+        return None if self._resources.units.seal() else self._resources.clock.now_ms()
 
     def _bridges(self) -> BridgeDuty:
         return BridgeDuty(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -14,6 +15,7 @@ from understudy.agent.loop import AgentLoop
 from understudy.agent.model_call import DebugLog, ModelCaller
 from understudy.agent.toolbox import Toolbox
 from understudy.core.clock import Clock, SystemClock
+from understudy.core.errors import UnderstudyError
 from understudy.daemon.background import Background
 from understudy.daemon.resources import Resources
 from understudy.daemon.services import Services
@@ -120,7 +122,11 @@ class Daemon:
         await self.resources.engine.stop()
         await self.resources.routes.close()
         await self.services.mcp.close()
-        # The engine's shutdown took the thread pool; these only wait for their own threads.
+        # The engine's shutdown took the thread pool, so this is done here. A database that is away is
+        # no reason: the next start seals.
+        with suppress(UnderstudyError):
+            self.resources.units.seal()
+        # These only wait for their own threads.
         for listener in reversed(self._listeners):
             listener.stop()
         self.resources.database.dispose()

@@ -15,7 +15,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Role
 from understudy.runs.model import Receipt
 from understudy.runtime.two_people import SecondApproval, TwoApprovers
-from understudy.storage.chains import CONTENT, Chains
+from understudy.storage.chains import CONTENT, content_digest
 from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import DAMAGED, from_row, insert_new, read_record, select_page, to_row
 from understudy.storage.schema import (
@@ -282,14 +282,15 @@ def _read_second(row: Any) -> SecondApproval:
 class AuditStore:
     """Audit entries in a table, chained by digest."""
 
-    def __init__(self, connection: VisibleConnection, chains: Chains) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
-        self._chains = chains
 
     def add(self, entry: AuditEntry) -> None:
-        """Queue an entry; it is inserted when the unit commits."""
+        """Insert an entry; it is sealed after the unit has committed."""
         values = {name: getattr(entry, name) for name in CONTENT["audit"]}
-        self._chains.add_entry({**values, "outcome": str(entry.outcome)})
+        values["outcome"] = str(entry.outcome)
+        values["content_digest"] = content_digest("audit", values)
+        self._connection.execute(_ADD, values)
 
     def actors(self, action: str, resource_ids: Collection[str]) -> frozenset[str]:
         """The actors of an action on any of these resources, within the retention of the audit."""
@@ -300,14 +301,17 @@ class AuditStore:
         )
         return frozenset(row.actor for row in rows)
 
-    def last_number(self) -> int:
-        """The number of the newest entry; 0 without one."""
+    def last_place(self) -> int:
+        """The place of the newest sealed entry; 0 without one."""
         return self._connection.execute(_LAST).scalar() or 0
 
-    def resources_after(self, number: int, *, limit: int) -> tuple[tuple[int, str], ...]:
-        """The numbers and resources of the entries after a number, oldest first."""
-        rows = self._connection.execute(_AFTER, {"number": number, "most": limit})
-        return tuple((row.number, row.resource) for row in rows)
+    def resources_after(self, place: int, *, limit: int) -> tuple[tuple[int, str], ...]:
+        """The places and resources of the entries sealed after a place, oldest first.
+
+        By place, because an entry may be committed after one with a higher number.
+        """
+        rows = self._connection.execute(_AFTER, {"after": place, "most": limit})
+        return tuple((row.place, row.resource) for row in rows)
 
     def page(
         self,
@@ -318,7 +322,6 @@ class AuditStore:
         outcome: AuditOutcome | None = None,
     ) -> Page[AuditEntry]:
         """Entries, newest first, including those that this unit added."""
-        self._chains.settle()
         wanted = {"resource": resource, "actor": actor}
         query = sa.select(audit).where(
             *(audit.c[name] == value for name, value in wanted.items() if value is not None)
@@ -336,7 +339,8 @@ class AuditStore:
         )
 
 
-_LAST = sa.select(sa.func.max(audit.c.number))
+_ADD = sa.insert(audit)
+_LAST = sa.select(sa.func.max(audit.c.place))
 _ACTORS = (
     sa.select(audit.c.actor)
     .distinct()
@@ -346,8 +350,8 @@ _ACTORS = (
     )
 )
 _AFTER = (
-    sa.select(audit.c.number, audit.c.resource)
-    .where(audit.c.number > sa.bindparam("number"))
-    .order_by(audit.c.number)
+    sa.select(audit.c.place, audit.c.resource)
+    .where(audit.c.place > sa.bindparam("after"))
+    .order_by(audit.c.place)
     .limit(sa.bindparam("most"))
 )

@@ -2,14 +2,19 @@
 
 Each row of a chain stores the digest of its content and a link: the digest of the link before it,
 of its place and of its content's digest. A head beside the rows tells how many there are and which
-link is the last, so that removal at the end shows as well. Links are made when a unit commits,
-after all other locks are held, so waiting for a head cannot deadlock.
+link is the last, so that removal at the end shows as well.
+
+A unit inserts a row with its digest alone, so that writers do not wait for each other. It is sealed
+soon after the commit: it gets the next place, and its link. What commits while others are sealed is
+sealed the next time, whatever its number, so nothing is left out and nothing waits for a transaction
+that stays open.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
+from itertools import takewhile
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -77,73 +82,49 @@ def link_of(before: str, place: int, digest: str) -> str:
 
 
 class Chains:
-    """The chains of a unit: rows that it adds are linked when it commits."""
+    """The chains, on the connection of a unit."""
 
-    def __init__(
-        self, connection: VisibleConnection, dialect: Dialect, known: dict[str, Head] | None = None
-    ) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
-        # Cached heads, as units of this process left them; `_move` checks that one is current.
-        self._known = {} if known is None else known
-        self._moved: dict[str, Head] = {}
-        self._entries: list[dict[str, Any]] = []
-        self._versions: list[tuple[str, int]] = []
 
-    def add_entry(self, entry: Mapping[str, Any]) -> None:
-        """Queue an audit entry for the end of the unit."""
-        self._entries.append(dict(entry))
+    def is_behind(self) -> bool:
+        """Whether a row is not sealed yet."""
+        return bool(self._connection.execute(_ANY_UNSEALED).scalar())
 
-    def add_version(self, skill_id: str, number: int) -> None:
-        """Queue a stored version to be linked at the end of the unit."""
-        self._versions.append((skill_id, number))
+    def seal(self) -> bool:
+        """Link the rows that are not linked yet, at most `BATCH` of each chain.
 
-    def settle(self) -> None:
-        """Insert and link the queued rows; called last, because it locks the heads."""
-        entries, versions = self._entries, self._versions
-        self._entries, self._versions = [], []
-        if entries:
-            self._connection.execute(_INSERT, self._linked("audit", entries))
-        if versions:
-            rows = [self._connection.execute(_VERSION, _key(each)).one() for each in versions]
-            linked = self._linked("skill_versions", [row._asdict() for row in rows])
-            for key, row in zip(versions, linked, strict=True):
-                values = {column: row[column] for column in ("place", "content_digest", "link")}
-                self._connection.execute(_LINK_VERSION, {**_key(key), **values})
+        False if some may be left: there are more, or another unit seals them just now.
+        """
+        is_sealed = [self._seal(name) for name in TABLES]
+        return all(is_sealed)
 
-    def note_commit(self) -> None:
-        """Cache the heads after the unit has committed."""
-        self._known.update(self._moved)
+    def _seal(self, name: str) -> bool:
+        head = self._held(name, self._dialect.locked_if_free)
+        if head is None:
+            return False
+        rows = self._connection.execute(_UNSEALED[name]).all()
+        links = []
+        for *key, digest in rows:
+            place = head.place + 1
+            head = replace(head, place=place, link=link_of(head.link, place, digest))
+            values = {f"key_{at}": value for at, value in enumerate(key)}
+            links.append({**values, "place": place, "link": head.link})
+        if links:
+            self._connection.execute(_LINK[name], links)
+            self._write(head)
+        return len(rows) < BATCH
 
-    def _linked(self, name: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        head = self._moved.get(name) or self._known.get(name)
-        if head is not None:
-            end, linked = _linked_after(head, rows)
-            if self._move(head, end):
-                return linked
-        # The cached head was stale: another daemon or a concurrent unit moved it.
-        head = self._held(name)
-        end, linked = _linked_after(head, rows)
-        self._move(head, end)
-        return linked
-
-    def _move(self, head: Head, end: Head) -> bool:
-        """Move the head from its cached place and lock it; False when it has moved meanwhile."""
-        values = {"chain": head.name, "at": head.place, "after": head.link}
-        to = {"place": end.place, "link": end.link}
-        has_moved = self._connection.execute(_MOVE, {**values, **to}).rowcount == 1
-        if has_moved:
-            self._moved[head.name] = end
-        return has_moved
-
-    def _held(self, name: str) -> Head:
-        """The head, locked until the unit ends."""
-        query = self._dialect.locked(_HEAD)
-        found = self._connection.execute(query, {"chain": name}).first()
-        if found is None:
+    def _held(self, name: str, locked: "Callable[[sa.Select[Any]], sa.Select[Any]]") -> Head | None:
+        """The head, locked until the unit ends; None if `locked` skips what others hold."""
+        query, values = locked(_HEAD), {"chain": name}
+        found = self._connection.execute(query, values).first()
+        # Not inserted beside one that is skipped: that would wait for its holder.
+        if found is None and self._connection.execute(_HEAD, values).first() is None:
             insert_new(self._connection, chains, asdict(Head(name=name)))
-            found = self._connection.execute(query, {"chain": name}).one()
-        return Head(**found._asdict())
+            found = self._connection.execute(query, values).first()
+        return None if found is None else Head(**found._asdict())
 
     def _head(self, name: str) -> Head:
         found = self._connection.execute(_HEAD, {"chain": name}).first()
@@ -155,26 +136,32 @@ class Chains:
         )
 
     def prune_audit(self, *, before_ms: int, most: int) -> int:
-        """Delete the oldest entries, at most `most`; the chain continues from the last of them.
+        """Delete the oldest sealed entries, at most `most`; the chain continues after the last of them.
 
-        A chain is only shortened at its start: a younger entry keeps everything after it.
+        A chain is only shortened at its start: a younger entry keeps everything behind it. Entries
+        from before the chain go first.
         """
-        self.settle()
-        head = self._held("audit")
-        oldest = self._connection.execute(_OLDEST, {"most": most}).all()
-        gone = []
-        for row in oldest:
-            if row.at_ms >= before_ms:
-                break
-            gone.append(row)
+        head = self._held("audit", self._dialect.locked)
+        if head is None:
+            return 0
+        of_chain = audit.c.place.is_not(None)
+        oldest = (
+            sa.select(audit.c.number, audit.c.at_ms, audit.c.place, audit.c.link)
+            .where(_is_unchained(audit) if head.unchained else of_chain)
+            .order_by(audit.c.place, audit.c.number)
+            .limit(most)
+        )
+        rows = self._connection.execute(oldest)
+        gone = list(takewhile(lambda row: row.at_ms < before_ms, rows))
         if not gone:
             return 0
-        self._connection.execute(sa.delete(audit).where(audit.c.number <= gone[-1].number))
-        chained = [row for row in gone if row.place is not None]
-        if chained:
-            last = chained[-1]
-            head = replace(head, base_place=last.place, base_link=last.link)
-        self._write(replace(head, unchained=head.unchained - (len(gone) - len(chained))))
+        numbers = [row.number for row in gone]
+        self._connection.execute(sa.delete(audit).where(audit.c.number.in_(numbers)))
+        if head.unchained:
+            head = replace(head, unchained=head.unchained - len(gone))
+        else:
+            head = replace(head, base_place=gone[-1].place, base_link=gone[-1].link)
+        self._write(head)
         return len(gone)
 
     def verify(self, expected: str | None = None) -> AuditVerification:
@@ -185,16 +172,14 @@ class Chains:
                 walk.see(row)
                 if walk.bad is not None:
                     break
-            walk.end(self._head(name), self._unchained(name))
+            walk.end(self._head(name), self._count(name, _is_unchained))
         bad = next((walk.bad for walk in walks.values() if walk.bad is not None), None)
         if bad is None and expected is not None and not any(w.has_expected for w in walks.values()):
             bad = BadLink(chain="audit", problem=LinkProblem.HEAD_UNKNOWN)
-        return AuditVerification(
-            ok=bad is None,
-            first_bad=bad,
-            audit=walks["audit"].report(),
-            skill_versions=walks["skill_versions"].report(),
-        )
+        reports = {
+            name: walk.report(self._count(name, _is_unsealed)) for name, walk in walks.items()
+        }
+        return AuditVerification(ok=bad is None, first_bad=bad, **reports)
 
     def _rows(self, name: str) -> Iterator[Any]:
         """The linked rows by their place, read in batches."""
@@ -210,9 +195,9 @@ class Chains:
                 return
             after = (rows[-1].place, rows[-1].link)
 
-    def _unchained(self, name: str) -> int:
+    def _count(self, name: str, which: "Callable[[sa.Table], sa.ColumnElement[bool]]") -> int:
         table = TABLES[name]
-        query = sa.select(sa.func.count()).select_from(table).where(table.c.place.is_(None))
+        query = sa.select(sa.func.count()).select_from(table).where(which(table))
         return int(self._connection.execute(query).scalar_one())
 
 
@@ -256,10 +241,11 @@ class _Walk:
         elif self._place == head.place and self._link != head.link:
             self.bad = BadLink(chain=self.name, problem=LinkProblem.EDITED, place=self._place)
 
-    def report(self) -> ChainReport:
+    def report(self, unsealed: int) -> ChainReport:
         """The report of the rows that were checked."""
         return ChainReport(
             checked=self._place - self._head.base_place,
+            unsealed=unsealed,
             erased=self._erased,
             pruned=self._head.base_place,
             unchained=self._head.unchained,
@@ -267,50 +253,34 @@ class _Walk:
         )
 
 
-def _linked_after(
-    head: Head, rows: Sequence[Mapping[str, Any]]
-) -> tuple[Head, list[dict[str, Any]]]:
-    """The rows with their places and links after a head, and the new head."""
-    linked = []
-    for row in rows:
-        digest, place = content_digest(head.name, row), head.place + 1
-        head = replace(head, place=place, link=link_of(head.link, place, digest))
-        linked.append({**row, "place": place, "content_digest": digest, "link": head.link})
-    return head, linked
-
-
 def _bad(name: str, problem: LinkProblem, row: Any) -> BadLink:
     what = f"{row.skill_id}/{row.number}" if name == "skill_versions" else str(row.number)
     return BadLink(chain=name, problem=problem, place=row.place, row=what)
 
 
-def _key(version: tuple[str, int]) -> dict[str, Any]:
-    return {"skill": version[0], "version_number": version[1]}
+def _is_unsealed(table: sa.Table) -> "sa.ColumnElement[bool]":
+    return sa.and_(table.c.place.is_(None), table.c.content_digest.is_not(None))
+
+
+def _is_unchained(table: sa.Table) -> "sa.ColumnElement[bool]":
+    """From before the chain: without a digest, too."""
+    return sa.and_(table.c.place.is_(None), table.c.content_digest.is_(None))
 
 
 _HEAD: Final = sa.select(chains).where(chains.c.name == sa.bindparam("chain"))
-_MOVE: Final = (
-    sa.update(chains)
-    .where(
-        chains.c.name == sa.bindparam("chain"),
-        chains.c.place == sa.bindparam("at"),
-        chains.c.link == sa.bindparam("after"),
-    )
-    .values({name: sa.bindparam(name) for name in ("place", "link")})
+_ANY_UNSEALED: Final = sa.select(
+    sa.or_(*(sa.exists().where(_is_unsealed(table)) for table in TABLES.values()))
 )
-_INSERT: Final = sa.insert(audit)
-_OLDEST: Final = (
-    sa.select(audit.c.number, audit.c.at_ms, audit.c.place, audit.c.link)
-    .order_by(audit.c.number)
-    .limit(sa.bindparam("most"))
-)
-_IS_VERSION: Final = (
-    skill_versions.c.skill_id == sa.bindparam("skill"),
-    skill_versions.c.number == sa.bindparam("version_number"),
-)
-_VERSION: Final = sa.select(skill_versions).where(*_IS_VERSION)
-_LINK_VERSION: Final = (
-    sa.update(skill_versions)
-    .where(*_IS_VERSION)
-    .values({name: sa.bindparam(name) for name in ("place", "content_digest", "link")})
-)
+_UNSEALED: Final = {
+    name: sa.select(*table.primary_key, table.c.content_digest)
+    .where(_is_unsealed(table))
+    .order_by(*table.primary_key)
+    .limit(BATCH)
+    for name, table in TABLES.items()
+}
+_LINK: Final = {
+    name: sa.update(table)
+    .where(*(key == sa.bindparam(f"key_{at}") for at, key in enumerate(table.primary_key)))
+    .values({column: sa.bindparam(column) for column in ("place", "link")})
+    for name, table in TABLES.items()
+}

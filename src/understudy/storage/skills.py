@@ -26,7 +26,7 @@ from understudy.skills.model import (
     Visibility,
     sort_name,
 )
-from understudy.storage.chains import Chains
+from understudy.storage.chains import CONTENT, content_digest
 from understudy.storage.engine import Dialect
 from understudy.storage.granted_skills import (
     BY_NAME,
@@ -70,11 +70,10 @@ class SkillStore:
     """Skills, their versions, and deleted skills. A slug has one row, deleted or not."""
 
     def __init__(
-        self, connection: VisibleConnection, dialect: Dialect, chains: Chains, cached: CachedReads
+        self, connection: VisibleConnection, dialect: Dialect, cached: CachedReads
     ) -> None:
         self._connection = connection
         self._dialect = dialect
-        self._chains = chains
         self._cached = cached
 
     def lock(self, slug: str) -> None:
@@ -201,9 +200,13 @@ class SkillStore:
         return None if row is None else next(iter(readable([row], read_granted)), None)
 
     def add_version(self, version: SkillVersion) -> None:
-        """Insert a version; its number is new."""
-        self._connection.execute(_ADD_VERSION, {**asdict(version), "made_in": version.run_id})
-        self._chains.add_version(version.skill_id, version.number)
+        """Insert a version, whose number is new; it is sealed after the unit has committed."""
+        values = {**asdict(version), "made_in": version.run_id}
+        row = self._connection.execute(_ADD_VERSION, values).one()
+        digest = content_digest("skill_versions", row._asdict())
+        self._connection.execute(
+            _SET_DIGEST, {"skill": version.skill_id, "of": version.number, "of_content": digest}
+        )
 
     def version(self, skill_id: str, number: int) -> SkillVersion | None:
         """One version, also of a deleted skill.
@@ -395,11 +398,23 @@ def _conditions(narrowed: SkillFilter, dialect: Dialect) -> Iterator[sa.ColumnEl
         yield dialect.contains(skills.c.search, folded(narrowed.query))
 
 
-_ADD_VERSION: Final = sa.insert(skill_versions).values(
-    agent_id=sa.select(runs.c.agent_id)
-    .where(runs.c.run_id == sa.bindparam("made_in", type_=sa.Text))
-    .scalar_subquery(),
-    **{name: sa.bindparam(name) for name in SkillVersion.__slots__},
+_ADD_VERSION: Final = (
+    sa.insert(skill_versions)
+    .values(
+        agent_id=sa.select(runs.c.agent_id)
+        .where(runs.c.run_id == sa.bindparam("made_in", type_=sa.Text))
+        .scalar_subquery(),
+        **{name: sa.bindparam(name) for name in SkillVersion.__slots__},
+    )
+    .returning(*(skill_versions.c[name] for name in CONTENT["skill_versions"]))
+)
+_SET_DIGEST: Final = (
+    sa.update(skill_versions)
+    .where(
+        skill_versions.c.skill_id == sa.bindparam("skill"),
+        skill_versions.c.number == sa.bindparam("of"),
+    )
+    .values(content_digest=sa.bindparam("of_content"))
 )
 _VERSIONS: Final = (
     sa.select(skill_versions)

@@ -18,7 +18,7 @@ from understudy.storage.assets import AssetStore
 from understudy.storage.background_tasks import BackgroundTaskStore
 from understudy.storage.bridges import BridgeStore
 from understudy.storage.candidates import CandidateStore, ReviewStore
-from understudy.storage.chains import Chains, Head
+from understudy.storage.chains import Chains
 from understudy.storage.channel_messages import ChannelMessageStore
 from understudy.storage.channel_turns import ChannelTurnStore
 from understudy.storage.channels import ChannelStore
@@ -67,15 +67,13 @@ class Stores:
         connection: VisibleConnection,
         dialect: Dialect,
         cached: CachedReads | None = None,
-        heads: dict[str, Head] | None = None,
     ) -> None:
         self.connection = connection
-        self._heads = heads
         self._dialect = dialect
         self._cached = cached or CachedReads(connection, None, 0)
 
     # First, because other stores are built with the chains.
-    chains = opened(lambda self: Chains(self.connection, self._dialect, self._heads))
+    chains = opened(lambda self: Chains(self.connection, self._dialect))
     agents = opened(lambda self: AgentStore(self.connection, self._cached))
     user_files = opened(lambda self: UserFileStore(self.connection, self._cached))
     proposals = opened(lambda self: ProposalStore(self.connection))
@@ -100,9 +98,7 @@ class Stores:
     project_tasks = opened(lambda self: ProjectTaskStore(self.connection, self._dialect))
     sidechains = opened(lambda self: SidechainStore(self.connection))
     signals = opened(lambda self: SignalStore(self.connection))
-    skills = opened(
-        lambda self: SkillStore(self.connection, self._dialect, self.chains, self._cached)
-    )
+    skills = opened(lambda self: SkillStore(self.connection, self._dialect, self._cached))
     skill_grants = opened(lambda self: GrantStore(self.connection))
     skill_roots = opened(lambda self: SkillRootStore(self.connection, self._cached))
     skill_uses = opened(lambda self: SkillUseStore(self.connection, self._dialect))
@@ -122,7 +118,7 @@ class Stores:
     channel_turns = opened(lambda self: ChannelTurnStore(self.connection, self._dialect))
     tokens = opened(lambda self: TokenStore(self.connection, self._cached))
     signing_keys = opened(lambda self: SigningKeyStore(self.connection))
-    audit = opened(lambda self: AuditStore(self.connection, self.chains))
+    audit = opened(lambda self: AuditStore(self.connection))
     retention = opened(lambda self: RetentionStore(self.connection, self.chains))
     second_approvals = opened(lambda self: SecondApprovalStore(self.connection))
     receipts = opened(lambda self: ReceiptStore(self.connection))

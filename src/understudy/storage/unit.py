@@ -18,7 +18,6 @@ from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run, RunTrace
 from understudy.skills.bundles.store import BundleStore
 from understudy.storage.assets import SqlBlobs
-from understudy.storage.chains import Head
 from understudy.storage.engine import Dialect, dialect_of
 from understudy.storage.erasure import ErasureStore
 from understudy.storage.journal import JournalStore
@@ -64,9 +63,8 @@ class Unit(Stores):
         term_counts: TermCounts | None = None,
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
         cached: CachedReads | None = None,
-        heads: dict[str, Head] | None = None,
     ) -> None:
-        super().__init__(connection, dialect, cached, heads)
+        super().__init__(connection, dialect, cached)
         self._term_counts = term_counts or TermCounts()
         self._blobs = blobs
         self._run_memories = run_memories
@@ -224,7 +222,6 @@ class Units:
         self._bell = bell
         # Cached counts of the term index, shared by the units of this process.
         self._term_counts = TermCounts()
-        self._heads: dict[str, Head] = {}
         self._here = threading.local()
         # Whether a write has found the disk full, and none has succeeded since.
         self.is_full = False
@@ -260,7 +257,6 @@ class Units:
                     if_rolled_back = unit.if_rolled_back
                     begin_change(unit)
                     yield unit
-                    unit.chains.settle()
                     end_rehearsal()
                     changed = unit.changed_tables
                     self._dialect.announce(unit.connection, changed & CACHED)
@@ -273,7 +269,6 @@ class Units:
                 undo(problem)
             raise
         self.is_full = False
-        unit.chains.note_commit()
         for act in unit.if_committed:
             act()
         self.ring(unit.touched, COMMITS, *map(TABLE.format, changed))
@@ -291,7 +286,6 @@ class Units:
             self._term_counts,
             self._skill_bundles,
             CachedReads(connection, self.cache, since),
-            self._heads,
         )
 
     @contextmanager
@@ -304,6 +298,14 @@ class Units:
             yield
         finally:
             self._here.is_open = False
+
+    def seal(self) -> bool:
+        """Seal the new rows of the digest chains; False if some may be left."""
+        with self.read() as unit:
+            if not unit.chains.is_behind():
+                return True
+        with self.write() as unit:
+            return unit.chains.seal()
 
     @contextmanager
     def exclusively(self) -> Iterator[None]:

@@ -1,5 +1,6 @@
 """Tokens and the audit."""
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Annotated, Final
@@ -90,8 +91,13 @@ def verify_audit(
     ] = None,
 ) -> AuditVerification:
     """Whether the audit and the versions of skills are as they were written: each is a chain of
-    digests, and an edited, added or removed row breaks it."""
-    with services.resources.units.read() as unit:
+    digests, and an edited, added or removed row breaks it. The newest rows are sealed first; where
+    that is not possible, `unsealed` counts those that have no link yet."""
+    units = services.resources.units
+    # Such as on a full disk, which is no reason not to look.
+    with suppress(UnderstudyError):
+        units.seal()
+    with units.read() as unit:
         return unit.chains.verify(head)
 
 

@@ -10,6 +10,7 @@ from understudy.storage.schema.metadata import metadata, one_of, some_of
 
 # Literal SQL: a database uses a partial index only if the query repeats its condition.
 REFUSED = sa.text("outcome = 'refused'")
+UNSEALED = sa.text("place IS NULL AND content_digest IS NOT NULL")
 
 tokens = sa.Table(
     "tokens",
@@ -50,7 +51,7 @@ audit = sa.Table(
     sa.Column("version", sa.Integer),
     sa.Column("reason", sa.Text),
     sa.Column("request_id", sa.Text, nullable=False),
-    # Position in the digest chain; null in rows from before the chain.
+    # Position in the digest chain; null until the row is sealed, and in rows from before the chain.
     sa.Column("place", sa.BigInteger, index=True),
     sa.Column("content_digest", sa.Text),
     sa.Column("link", sa.Text),
@@ -58,6 +59,7 @@ audit = sa.Table(
     sa.Column("erased_at_ms", Ms),
     one_of("outcome", AuditOutcome),
     some_of("ix_audit_refused", "number", where=REFUSED),
+    some_of("ix_audit_unsealed", "number", where=UNSEALED),
     sqlite_autoincrement=True,
 )
 

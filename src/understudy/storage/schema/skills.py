@@ -63,7 +63,7 @@ skill_versions = sa.Table(
     sa.Column("decided_at_ms", Ms),
     # The agent whose run made it, if one did.
     sa.Column("agent_id", sa.Text),
-    # Position in the digest chain; null in rows from before the chain.
+    # Position in the digest chain; null until the row is sealed, and in rows from before the chain.
     sa.Column("place", sa.BigInteger, index=True),
     sa.Column("content_digest", sa.Text),
     sa.Column("link", sa.Text),
