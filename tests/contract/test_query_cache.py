@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from tests.support.daemon import wait_for
 from tests.support.factories import make_agent
 from understudy.core.bell import Bell
+from understudy.storage.announcements import Announcements
 from understudy.storage.engine import open_engine
 from understudy.storage.migrate import migrate
-from understudy.storage.postgres import EventListener
 from understudy.storage.query_cache import CACHED, CachedReads, QueryCache
 from understudy.storage.schema import agents
 from understudy.storage.unit import Unit, Units
@@ -119,7 +119,7 @@ def test_a_unit_that_began_before_a_change_keeps_nothing_older(units: CountedUni
 @pytest.mark.postgres
 def test_a_change_by_another_daemon_is_heard(units: CountedUnits, database_url: str) -> None:
     other = CountedUnits(open_engine(database_url))
-    listener = EventListener(database_url, lambda _: None, units.cache or QueryCache())
+    listener = Announcements(database_url, Bell(), units.cache or QueryCache())
     listener.start()
     try:
         wait_for(lambda: units.cache and units.cache.is_on, what="the listener to hear")
@@ -137,7 +137,7 @@ def test_a_change_by_another_daemon_is_heard(units: CountedUnits, database_url: 
 def test_nothing_is_kept_while_nobody_hears_other_daemons(
     units: CountedUnits, database_url: str
 ) -> None:
-    EventListener(database_url, lambda _: None, units.cache or QueryCache())
+    Announcements(database_url, Bell(), units.cache or QueryCache())
     assert [units.name() for _ in range(3)] == ["Ann"] * 3
     assert units.reads == 3
 

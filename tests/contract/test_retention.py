@@ -118,6 +118,7 @@ def test_the_audit_is_shortened_at_its_start_and_still_verifies(units: Units) ->
     for at in (OLD, OLD, YOUNG):
         with units.write() as unit:
             unit.audit.add(make_entry(at_ms=at))
+    assert units.seal()
 
     duty(units, audit_days=7).claim(1)
 

@@ -40,7 +40,7 @@ SIGNALS: Final = WorkerSleep(topics=(), longest_s=1.0, tables=("signals",))
 CHAINED: Final = ("audit", "skill_versions")
 # One sealing serves many commits. Those of a daemon that died are found without a ring.
 SEALING: Final = WorkerSleep(
-    topics=tuple(map(TABLE.format, CHAINED)), longest_s=5.0, tables=CHAINED, pause_s=0.25
+    topics=tuple(map(TABLE.format, CHAINED)), longest_s=5.0, tables=CHAINED, pause_s=1.0
 )
 MEMORY_LOOK_S: Final = 10.0
 TRIALS_LOOK_S: Final = 15.0
@@ -74,6 +74,8 @@ class PeriodicCheck:
     at_once: bool = True
     # Rings after every commit that can give the check something to do; None: it depends on more.
     news: Bell | None = None
+    # How long it waits for news.
+    doze_s: float = LONGEST_DOZE_S
 
     async def keep_looking(self) -> None:
         """Run the check for ever."""
@@ -85,7 +87,7 @@ class PeriodicCheck:
                 await asyncio.to_thread(self.look)
             await asyncio.sleep(self.every_s)
             if self.news and is_due:
-                await self.news.wait(seen, timeout_s=max(LONGEST_DOZE_S - self.every_s, 0))
+                await self.news.wait(seen, timeout_s=max(self.doze_s - self.every_s, 0))
             is_due = True
 
 
@@ -119,9 +121,8 @@ class Background:
     def __init__(self, services: Services) -> None:
         self._resources = resources = services.resources
         self._services = services
-        # Another daemon on the same database rings no bell here.
         self._is_alone = resources.settings.is_sqlite
-        self._news = resources.bell if self._is_alone else None
+        self._doze_s = resources.doze_s
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -139,10 +140,12 @@ class Background:
                 await task
 
     def _chores(self) -> dict[str, Chore]:
+        sealing = {"sealing": self._worker(TimedLook(self._seal, SEALING))}
         checks = self._views()
         if self._resources.settings.role == "api":
-            return {look.name: look.keep_looking for look in checks}
-        return {look.name: look.keep_looking for look in checks + self._checks()} | self._workers()
+            return {look.name: look.keep_looking for look in checks} | sealing
+        checks += self._checks()
+        return {look.name: look.keep_looking for look in checks} | sealing | self._workers()
 
     def _views(self) -> tuple[PeriodicCheck, ...]:
         """What a daemon needs to answer people."""
@@ -157,14 +160,13 @@ class Background:
 
     def _checks(self) -> tuple[PeriodicCheck, ...]:
         services = self._services
+        after_news = partial(PeriodicCheck, news=self._resources.bell, doze_s=self._doze_s)
         return (
-            PeriodicCheck(
-                "stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False, news=self._news
-            ),
+            after_news("stranded-watch", self._put_back, STRANDED_LOOK_S, at_once=False),
             PeriodicCheck("sweep", self._sweep, SWEEP_EVERY_S),
-            PeriodicCheck("memory", services.capture.catch_up, MEMORY_LOOK_S, news=self._news),
-            PeriodicCheck("trials", services.trials.catch_up, TRIALS_LOOK_S, news=self._news),
-            PeriodicCheck("outcomes", services.outcomes.catch_up, OUTCOMES_LOOK_S, news=self._news),
+            after_news("memory", services.capture.catch_up, MEMORY_LOOK_S),
+            after_news("trials", services.trials.catch_up, TRIALS_LOOK_S),
+            after_news("outcomes", services.outcomes.catch_up, OUTCOMES_LOOK_S),
             PeriodicCheck("rollout-sources", services.expired_sources.look, SOURCES_LOOK_S),
             PeriodicCheck("rollouts", services.rollout.repair.look, ROLLOUTS_LOOK_S),
         )
@@ -188,7 +190,6 @@ class Background:
             "mail": self._worker(self._mail()),
             "retention": self._worker(self._retention()),
             "expiry": self._worker(TimedLook(self._expire, EXPIRY)),
-            "sealing": self._worker(TimedLook(self._seal, SEALING)),
             "signals": self._worker(TimedLook(self._follow_signals, SIGNALS)),
             "channels": self._worker(self._channels()),
             "bridges": self._worker(self._bridges()),
@@ -209,7 +210,7 @@ class Background:
 
     def _worker(self, duty: Duty[Any]) -> Chore:
         clock, bell = self._resources.clock, self._resources.bell
-        return Worker(duty=duty, clock=clock, bell=bell, is_alone=self._is_alone).run
+        return Worker(duty=duty, clock=clock, bell=bell, doze_s=self._doze_s).run
 
     def _unlearning(self) -> QueueWorker:
         resources = self._resources
@@ -218,7 +219,8 @@ class Background:
             clock=resources.clock,
             bell=resources.bell,
             duty=self._services.unlearn_duty(),
-            look_s=LONGEST_DOZE_S if resources.settings.is_sqlite else LOOK_S,
+            look_s=LONGEST_DOZE_S if self._is_alone else LOOK_S,
+            doze_s=self._doze_s,
         )
 
     def _replays(self) -> ReplayDuty:

@@ -108,6 +108,7 @@ class LearningServices:
             bell=resources.bell,
             duty=ReviewDuty(units=resources.units, clock=resources.clock, reviewer=reviewer),
             look_s=LONGEST_DOZE_S if resources.settings.is_sqlite else LOOK_S,
+            doze_s=resources.doze_s,
         )
 
     def capture_worker(self, observer: Metrics) -> QueueWorker:
@@ -126,6 +127,7 @@ class LearningServices:
                 nearest=nearest,
             ),
             look_s=LONGEST_DOZE_S if resources.settings.is_sqlite else CAPTURE_LOOK_S,
+            doze_s=resources.doze_s,
         )
         return self._capture_worker
 

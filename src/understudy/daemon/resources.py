@@ -21,9 +21,9 @@ from understudy.redaction.scrub import scrub
 from understudy.runs.stops import StopSignals
 from understudy.sample import story as sample
 from understudy.settings import Settings
+from understudy.storage.announcements import Announcements
 from understudy.storage.assets import FileBlobs, SqlBlobs
 from understudy.storage.engine import open_engine
-from understudy.storage.postgres import EventListener
 from understudy.storage.query_cache import QueryCache
 from understudy.storage.run_memory_files import FileRunMemories
 from understudy.storage.run_memory_rows import SqlRunMemories
@@ -32,6 +32,7 @@ from understudy.storage.skill_bundle_files import FileSkillBundles
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.unit import OpenBlobs, OpenRunMemories, OpenSkillBundles, Units
 from understudy.tools.processes import ChildProcesses
+from understudy.work.worker import LONGEST_DOZE_S, SHARED_DOZE_S
 
 LOCAL_EXECUTOR: Final = "local"
 ENGINE_FILE: Final = "engine.sqlite"
@@ -71,6 +72,12 @@ class Resources:
             else settings.database.direct_url,
         )
         self.cache = QueryCache(is_alone=settings.is_sqlite)
+        # None where no other daemon uses the database.
+        self.announcements = (
+            None
+            if settings.is_sqlite
+            else Announcements(settings.direct_url, self.bell, self.cache)
+        )
         self.units = Units(
             self.database,
             enqueue=self.engine.submit,
@@ -79,7 +86,13 @@ class Resources:
             run_memories=open_run_memories(settings),
             skill_bundles=open_skill_bundles(settings),
             cache=self.cache,
+            announce=(lambda _: None) if self.announcements is None else self.announcements.tell,
         )
+
+    @property
+    def doze_s(self) -> float:
+        """How long workers sleep on where nothing is committed."""
+        return LONGEST_DOZE_S if self.settings.is_sqlite else SHARED_DOZE_S
 
     def _open_engine_database(self) -> sa.Engine:
         """The durable engine's records: with SQLite in a file of their own, written at any time."""
@@ -87,14 +100,13 @@ class Resources:
             return self.database
         return open_engine(f"sqlite:///{self.settings.home / ENGINE_FILE}")
 
-    def listeners(self) -> tuple[EventListener | Heartbeat, ...]:
-        """The listeners that connect this daemon to others on the same database."""
-        if self.settings.is_sqlite:
+    def listeners(self) -> tuple[Announcements | Heartbeat, ...]:
+        """The connections that tie this daemon to others on the same database."""
+        if self.announcements is None:
             return ()
-        url = self.settings.direct_url
         return (
-            EventListener(url, lambda session_id: self.units.ring({session_id}), self.cache),
-            Heartbeat(url, self.engine.executor_id),
+            self.announcements,
+            Heartbeat(self.settings.direct_url, self.engine.executor_id),
         )
 
     def is_gone(self, process_id: str | None) -> bool:

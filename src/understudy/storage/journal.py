@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from understudy.core.batches import batches
 from understudy.core.errors import coded_error
 from understudy.sessions.journal import EventKind, JournalEvent, JournalPage, NewEvent
-from understudy.storage.postgres import CHANNEL, OWN_TX
+from understudy.storage.postgres import OWN_TX
 from understudy.storage.schema import journal, sessions
 from understudy.storage.schema.sessions import CHECKPOINTS
 from understudy.storage.visible import VisibleConnection
@@ -29,7 +29,7 @@ class JournalStore:
     def __init__(self, connection: VisibleConnection, touched: set[str]) -> None:
         self._connection = connection
         self._touched = touched
-        self._statements = _STATEMENTS[connection.dialect.name]
+        self._grow = _GROWN[connection.dialect.name]
         # The events that this unit has appended.
         self.appended: list[JournalEvent] = []
 
@@ -39,8 +39,8 @@ class JournalStore:
         """Append events; returns them with their offsets, which come from the session's row."""
         if not events:
             return ()
-        grow, returned = self._statements
-        grown = self._connection.execute(grow, {"grown": session_id, "by": len(events)}).first()
+        values = {"grown": session_id, "by": len(events)}
+        grown = self._connection.execute(self._grow, values).first()
         if grown is None:
             raise coded_error("sessions/session_not_found", session_id=session_id)
         length, tx = grown
@@ -52,7 +52,7 @@ class JournalStore:
         sequences: dict[int, int] = {}
         for some in batches(rows, MAX_ROWS):
             values = {f"{name}_{at}": it for at, row in enumerate(some) for name, it in row.items()}
-            found = self._connection.execute(_insert(len(some), returned), values)
+            found = self._connection.execute(_insert(len(some)), values)
             sequences |= {row.offset: row.sequence for row in found}
         self._touched.add(session_id)
         written = tuple(
@@ -180,14 +180,10 @@ _GROW = (
     .values(journal_length=sessions.c.journal_length + sa.bindparam("by", type_=sa.Integer))
     .returning(sessions.c.journal_length, sessions.c.journal_tx)
 )
-# On PostgreSQL the first also numbers the events for the feed; the insert tells the other daemons,
-# once it is committed.
-_STATEMENTS: Final = {
-    "sqlite": (_GROW, ()),
-    "postgresql": (
-        _GROW.values(journal_tx=sa.func.greatest(sessions.c.journal_tx, OWN_TX)),
-        (sa.func.pg_notify(CHANNEL, journal.c.session_id),),
-    ),
+# On PostgreSQL it also numbers the events for the feed.
+_GROWN: Final = {
+    "sqlite": _GROW,
+    "postgresql": _GROW.values(journal_tx=sa.func.greatest(sessions.c.journal_tx, OWN_TX)),
 }
 _BACK = (
     sa.select(journal)
@@ -208,7 +204,7 @@ _OUTPUTS = (
 
 
 @lru_cache
-def _insert(count: int, returned: tuple[Any, ...]) -> Any:
+def _insert(count: int) -> Any:
     """Insert some events, with one parameter for each column and event."""
     columns = [it for it in journal.c if it.name not in ("sequence", "withdrawn_by")]
     rows = [
@@ -216,7 +212,7 @@ def _insert(count: int, returned: tuple[Any, ...]) -> Any:
         for at in range(count)
     ]
     insert = sa.insert(journal).values(rows)
-    return insert.returning(journal.c.offset, journal.c.sequence, *returned)
+    return insert.returning(journal.c.offset, journal.c.sequence)
 
 
 def _row(session_id: str, offset: int, event: NewEvent, at_ms: int) -> dict[str, Any]:

@@ -7,26 +7,23 @@ learnings; run, session; and the run memories last. Skills come before sessions:
 
 import select
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import sha256
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import psycopg
 import sqlalchemy as sa
-import structlog
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from understudy.settings import DatabaseConfig
-from understudy.storage.query_cache import QueryCache
 from understudy.storage.schema import daemons
 from understudy.storage.visible import VisibleConnection
 
-log = structlog.get_logger()
+if TYPE_CHECKING:
+    import psycopg
 
-CHANNEL: Final = "understudy_events"
 TABLES_CHANNEL: Final = "understudy_tables"
 # Advisory lock numbers; the first half marks them as ours.
 LOCK_SPACE: Final = 0x554E4453
@@ -43,6 +40,13 @@ RUN_SPACE: Final = 0x554E4452
 IDLE_IN_TRANSACTION_MS: Final = 30_000
 # A lock of all daemons is held for as long as its holder works elsewhere.
 _PATIENT: Final = {"idle_in_transaction_session_timeout": 0, "statement_timeout": 0}
+# A server that is gone without a word ends its connections here after a minute.
+KEEPALIVES: Final[Mapping[str, Any]] = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
 
 
 def _transaction_number(of: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
@@ -119,11 +123,7 @@ def open_postgres(url: str, limits: DatabaseConfig) -> sa.Engine:
         connect_args={
             "connect_timeout": 10,
             "application_name": "understudy",
-            # A server that is gone without a word ends its connections here after a minute.
-            "keepalives_idle": 30,
-            "keepalives_interval": 10,
-            "keepalives_count": 3,
-            "tcp_user_timeout": 60_000,
+            **KEEPALIVES,
             **({"prepare_threshold": None} if is_pooled else {}),
         },
     )
@@ -279,45 +279,6 @@ class PostgresDialect:
         """Notify the other daemons of changed tables, once this commits."""
         for table in tables:
             connection.execute(_NOTIFY, {"changed": table})
-
-
-class EventListener:
-    """Listens for notifications of other daemons, in its own thread."""
-
-    def __init__(self, url: str, heard: Callable[[str], None], cache: QueryCache) -> None:
-        self._url = url
-        self._heard = heard
-        self._cache = cache
-        cache.switch(is_on=False)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._listen, name="event-listener", daemon=True)
-
-    def start(self) -> None:
-        """Begin to listen."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop listening and wait for the thread."""
-        self._stopping.set()
-        self._thread.join(timeout=5)
-
-    def _listen(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
-                    connection.execute(f"LISTEN {CHANNEL}")
-                    connection.execute(f"LISTEN {TABLES_CHANNEL}")
-                    self._cache.switch(is_on=True)
-                    while not self._stopping.is_set():
-                        for notice in connection.notifies(timeout=0.5):
-                            if notice.channel == TABLES_CHANNEL:
-                                self._cache.changed((notice.payload,))
-                            else:
-                                self._heard(notice.payload)
-            except psycopg.Error as problem:
-                self._cache.switch(is_on=False)
-                log.warning("events.listener_lost", reason=type(problem).__name__)
-                self._stopping.wait(1)
 
 
 _OFFSET: Final = 0xCBF29CE484222325

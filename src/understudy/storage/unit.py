@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import Final, cast
@@ -211,9 +211,12 @@ class Units:
         run_memories: OpenRunMemories = SqlRunMemories,
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
         cache: QueryCache | None = None,
+        announce: Callable[[Collection[str]], None] = lambda _: None,
     ) -> None:
+        """`announce` tells other daemons to ring some topics, after a commit that changed anything."""
         self.engine = engine
         self.cache = cache
+        self._announce = announce
         self._blobs = blobs
         self._run_memories = run_memories
         self._skill_bundles = skill_bundles
@@ -271,7 +274,10 @@ class Units:
         self.is_full = False
         for act in unit.if_committed:
             act()
-        self.ring(unit.touched, COMMITS, *map(TABLE.format, changed))
+        topics = (*_topics(unit.touched), COMMITS, *map(TABLE.format, changed))
+        self._bell.ring(*topics)
+        if changed:
+            self._announce(topics)
 
     def _now(self) -> int:
         return 0 if self.cache is None else self.cache.now()
@@ -325,7 +331,11 @@ class Units:
         else:
             yield True
 
-    def ring(self, session_ids: set[str], *topics: str) -> None:
-        """Wake the readers of these sessions, and whoever waits for one of the topics."""
-        sessions = (f"session:{session_id}" for session_id in session_ids)
-        self._bell.ring(*((EVENTS,) if session_ids else ()), *sessions, *topics)
+    def ring(self, session_ids: Collection[str]) -> None:
+        """Wake the readers of these sessions."""
+        self._bell.ring(*_topics(session_ids))
+
+
+def _topics(session_ids: Collection[str]) -> tuple[str, ...]:
+    sessions = (f"session:{session_id}" for session_id in session_ids)
+    return (EVENTS, *sessions) if session_ids else ()

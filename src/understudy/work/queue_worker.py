@@ -40,7 +40,7 @@ RENEWED_EVERY_S: Final = 2.5
 # Concurrent jobs in the lane without a model and in the lane with one. The second is the number of
 # concurrent model calls, so no job holds a lease only to wait for its call.
 AT_ONCE: Final = {False: 4, True: MODELS_AT_ONCE}
-# Another daemon on the same database rings no bell here, so the queue is polled.
+# Another daemon on the same database does not ring for a job, so the queue is polled after commits.
 LOOK_S: Final = 1.0
 # Delay before a job that a database outage interrupted is tried again.
 AWAY_MS: Final = 500
@@ -155,6 +155,8 @@ class QueueWorker:
     duty: QueueDuty
     # A daemon that is alone on its database hears every ring, and polls less often.
     look_s: float = LOOK_S
+    # See `Worker`.
+    doze_s: float | None = None
     jitter: Callable[[], float] = random.SystemRandom().random
     # Jobs claimed by this worker: never claimed twice, given back at shutdown.
     held: dict[str, Job] = field(default_factory=dict, init=False)
@@ -176,7 +178,8 @@ class QueueWorker:
             async with asyncio.TaskGroup() as group:
                 for may_ask in AT_ONCE:
                     lane = Lane(self, may_ask=may_ask)
-                    group.create_task(Worker(duty=lane, clock=self.clock, bell=self.bell).run())
+                    worker = Worker(duty=lane, clock=self.clock, bell=self.bell, doze_s=self.doze_s)
+                    group.create_task(worker.run())
         finally:
             self.is_open.clear()
             await self._give_all_back()

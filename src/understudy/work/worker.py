@@ -14,17 +14,18 @@ T = TypeVar("T")
 SHORTEST_SLEEP_S: Final = 0.05
 # How often a worker polls although nothing was committed: in case a ring was lost.
 LONGEST_DOZE_S: Final = 30.0
+# The same where other daemons commit, too: what they announce can be lost.
+SHARED_DOZE_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSleep:
     """How long a worker sleeps when nothing is due, and what wakes it earlier."""
 
-    # Bell topics that end the sleep. Other daemons ring no bell here: `longest_s` bounds their delay.
+    # Bell topics that end the sleep. Most are not rung for other daemons: `longest_s` bounds their delay.
     topics: tuple[str, ...]
     longest_s: float
-    # The tables of which a change may make something due, where no other daemon changes them.
-    # Empty: any commit may.
+    # The tables of which a change may make something due. Empty: any commit may.
     tables: tuple[str, ...] = ()
     shortest_s: float = SHORTEST_SLEEP_S
     # Minimum sleep before a topic is heard, so that one poll serves many rings.
@@ -96,8 +97,8 @@ class Worker(Generic[T]):
     duty: Duty[T]
     clock: Clock
     bell: Bell
-    # Whether every commit to the database rings here, because no other daemon shares it.
-    is_alone: bool = False
+    # How long it may sleep on without news, as every commit to the database rings here; None: not.
+    doze_s: float | None = None
 
     async def run(self) -> None:
         """Claim and do items for ever, a bounded number at a time."""
@@ -129,16 +130,19 @@ class Worker(Generic[T]):
             await asyncio.sleep(sleep.pause_s)
         heard = {topic: seen[topic] for topic in sleep.topics}
         await self.bell.wait(heard, timeout_s=seconds - sleep.pause_s)
-        if self.is_alone:
+        if self.doze_s is not None:
             news = {topic: seen[topic] for topic in sleep.news}
-            await self._doze(claim, heard | news, every_s=sleep.longest_s)
+            ends_at = self.clock.now_ms() + round(self.doze_s * 1000)
+            await self._doze(claim, heard | news, ends_at, every_s=sleep.longest_s)
 
-    async def _doze(self, claim: Claim[T], seen: Mapping[str, int], *, every_s: float) -> None:
+    async def _doze(
+        self, claim: Claim[T], seen: Mapping[str, int], ends_at: int, *, every_s: float
+    ) -> None:
         """Sleep on while there is no news: the last poll still holds.
 
         The clock is read now and then, because it may be set, or the machine suspended.
         """
-        before, ends_at = self.clock.now_ms(), self.clock.now_ms() + LONGEST_DOZE_S * 1000
+        before = self.clock.now_ms()
         if claim.due_at_ms is not None:
             ends_at = min(ends_at, claim.due_at_ms)
         while all(self.bell.count(topic) == count for topic, count in seen.items()):

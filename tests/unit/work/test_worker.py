@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from understudy.core.bell import COMMITS, Bell
 from understudy.core.errors import DatabaseUnavailable
 from understudy.testing.clock import FrozenClock
-from understudy.work.worker import Claim, Worker, WorkerSleep
+from understudy.work.worker import LONGEST_DOZE_S, Claim, Worker, WorkerSleep
 
 FOR_EVER = WorkerSleep(topics=("news",), longest_s=3600.0)
 
@@ -43,11 +43,11 @@ class Numbers:
 
 @asynccontextmanager
 async def at_work(
-    duty: Numbers, *, clock: FrozenClock | None = None, is_alone: bool = False
+    duty: Numbers, *, clock: FrozenClock | None = None, doze_s: float | None = None
 ) -> AsyncIterator[Bell]:
     bell = Bell()
     bell.attach(asyncio.get_running_loop())
-    worker = Worker(duty=duty, clock=clock or FrozenClock(), bell=bell, is_alone=is_alone)
+    worker = Worker(duty=duty, clock=clock or FrozenClock(), bell=bell, doze_s=doze_s)
     task = asyncio.create_task(worker.run())
     try:
         yield bell
@@ -108,7 +108,7 @@ async def settled() -> None:
 
 async def test_a_worker_alone_on_its_database_looks_again_only_after_a_commit() -> None:
     duty = Numbers(sleep=AT_ONCE_AGAIN)
-    async with at_work(duty, is_alone=True) as bell:
+    async with at_work(duty, doze_s=LONGEST_DOZE_S) as bell:
         await until(lambda: duty.claims == 1)
         await settled()
         assert duty.claims == 1
@@ -126,7 +126,7 @@ async def test_a_worker_that_shares_its_database_looks_without_a_ring() -> None:
 async def test_a_worker_alone_on_its_database_looks_when_the_next_item_is_due() -> None:
     clock = FrozenClock()
     duty = Numbers(sleep=AT_ONCE_AGAIN, due_at_ms=clock.now_ms() + 5_000)
-    async with at_work(duty, clock=clock, is_alone=True):
+    async with at_work(duty, clock=clock, doze_s=LONGEST_DOZE_S):
         await until(lambda: duty.claims == 1)
         await settled()
         assert duty.claims == 1
@@ -137,7 +137,7 @@ async def test_a_worker_alone_on_its_database_looks_when_the_next_item_is_due() 
 async def test_a_clock_that_was_set_back_ends_the_sleep_of_a_worker_alone() -> None:
     clock = FrozenClock()
     duty = Numbers(sleep=AT_ONCE_AGAIN)
-    async with at_work(duty, clock=clock, is_alone=True):
+    async with at_work(duty, clock=clock, doze_s=LONGEST_DOZE_S):
         await until(lambda: duty.claims == 1)
         await settled()
         clock.advance(-60_000)
