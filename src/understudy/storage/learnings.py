@@ -42,9 +42,6 @@ from understudy.storage.visible import VisibleConnection
 
 MOST_REVOKED: Final = 50
 
-# Number of rarest terms by which similar learnings are looked up.
-LOOKED_UP: Final = 3
-
 
 class LearningStore:
     """Learnings by id; live ones are also in the term index."""
