@@ -1,11 +1,9 @@
 """RE2 searches: linear time in the length of the text, whatever the pattern."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import re2
-
-_ANYWHERE: Final = re2._Anchor.UNANCHORED  # noqa: SLF001
 
 Span = tuple[int, int]
 Spans = Sequence[Span]
@@ -21,16 +19,11 @@ def options(max_memory: int) -> Any:
 
 def spans_of(pattern: Any, text: bytes) -> Iterator[Spans]:
     """The spans of the groups of each match, in order."""
-    # The library's own `finditer` costs more than searching a line.
-    match, at, end = pattern._regexp.Match, 0, len(text)  # noqa: SLF001
-    while at <= end:
-        spans = match(_ANYWHERE, text, at, end)
-        if spans[0][0] < 0:
-            return
-        yield spans
-        at = max(spans[0][1], at + 1)
+    groups = range(pattern.groups + 1)
+    for match in pattern.finditer(text):
+        yield [match.span(group) for group in groups]
 
 
 def has(pattern: Any, text: bytes) -> bool:
     """Whether a pattern matches anywhere in a text."""
-    return bool(pattern._regexp.Match(_ANYWHERE, text, 0, len(text))[0][0] >= 0)  # noqa: SLF001
+    return pattern.search(text) is not None
