@@ -1,6 +1,6 @@
 """Records the outcomes of runs that used promoted skills: canary evidence, and demotions."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -95,9 +95,11 @@ class OutcomeRecorder:
             if not unit.rollout_outcomes.add(noted):
                 return
             unit.after_commit(partial(self.transactions.observer.used, noted.stage, noted.outcome))
-            follow = _FOLLOWS.get(rollout.status)
-            if follow is not None and _is_about(rollout, use):
-                follow(self, unit, rollout, ended)
+            # In other stages a use is only counted.
+            if rollout.status is Stage.CANARY and _is_about(rollout, use):
+                self._take_as_evidence(unit, rollout, ended)
+            elif rollout.status is Stage.ACTIVE and _is_about(rollout, use):
+                self._hold_against_baseline(unit, rollout)
 
     def _take_as_evidence(self, unit: "Unit", rollout: Rollout, ended: EndedUse) -> None:
         """A use in the canary stage is evidence; a cancelled run is none."""
@@ -110,7 +112,7 @@ class OutcomeRecorder:
         )
         record_executed(self.transactions.within(unit, DAEMON.actor), rollout, shown)
 
-    def _hold_against_baseline(self, unit: "Unit", rollout: Rollout, _: EndedUse) -> None:
+    def _hold_against_baseline(self, unit: "Unit", rollout: Rollout) -> None:
         """Demote an active skill that does worse than its baseline, or hold it for review."""
         if rollout.held_reason is not None:
             return
@@ -126,14 +128,6 @@ class OutcomeRecorder:
         log.warning(
             "rollout.worse", learning_id=rollout.source_learning_id, is_demoted=is_taken_back
         )
-
-
-_Follow = Callable[[OutcomeRecorder, "Unit", Rollout, EndedUse], None]
-# What follows from a use, by the stage of its rollout; in other stages it is only counted.
-_FOLLOWS: Final[Mapping[Stage, _Follow]] = {
-    Stage.CANARY: OutcomeRecorder._take_as_evidence,  # noqa: SLF001 - the table belongs to the class
-    Stage.ACTIVE: OutcomeRecorder._hold_against_baseline,  # noqa: SLF001
-}
 
 
 def _is_about(rollout: Rollout, use: SkillUse) -> bool:

@@ -1,7 +1,6 @@
 """Propagates the end, the question or the stop of a run to its parent and child sessions."""
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -101,7 +100,9 @@ class SidechainLinks:
     def _handle(self, signal: Signal) -> bool:
         try:
             with self.units.write() as unit:
-                done = _HANDLERS[signal.kind](self, unit, signal.target)
+                is_stop = signal.kind is SignalKind.STOP
+                handle = self._stop if is_stop else self._wake_or_clarify
+                done = handle(unit, signal.target)
                 if done:
                     unit.signals.remove(signal.number)
                 return done
@@ -200,12 +201,6 @@ class SidechainLinks:
             locale=asking.locale,
         )
         self.intake.take(unit, principal, session, submission)
-
-
-_HANDLERS: Final[Mapping[SignalKind, Callable[[SidechainLinks, "Unit", str], bool]]] = {
-    SignalKind.LOOK: SidechainLinks._wake_or_clarify,  # noqa: SLF001 - the table belongs to the class
-    SignalKind.STOP: SidechainLinks._stop,  # noqa: SLF001
-}
 
 
 def question_data(request: PersonRequest) -> dict[str, object]:
