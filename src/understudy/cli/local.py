@@ -1,7 +1,5 @@
 """`understudy serve`, `config`, `redact`, `openapi` and `version`: commands without a daemon."""
 
-import gc
-import importlib
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -15,7 +13,6 @@ from understudy.cli import screen
 from understudy.cli.connection import Commands, command, settings_or_exit
 from understudy.cli.options import shared
 from understudy.cli.output import print_json
-from understudy.core.lazy import defer_module
 
 if TYPE_CHECKING:
     from understudy.settings import Settings
@@ -77,32 +74,10 @@ class ServeOptions(DaemonOptions):
 def serve(flags: ServeOptions) -> None:
     """Run the daemon until a signal stops it: the first one drains, a second one ends it."""
     settings = flags.settings()
-    # What an import makes lives as long as the process: to look for garbage in it takes a fifth of
-    # the start. `serve` looks once, and goes on as usual from there.
-    gc.disable()
-    import_logging_without_rich()
-    if settings.is_sqlite:
-        # The engine imports the driver of PostgreSQL to name its errors: 12 MiB.
-        defer_module("psycopg", "errors")
     # Everything the daemon is made of; only after the settings are known to be good.
     from understudy.daemon.serve import serve as run
 
     raise typer.Exit(run(settings))
-
-
-def import_logging_without_rich() -> None:
-    """Import structlog as if rich were not installed.
-
-    Where it is, structlog imports it, pygments and attrs, for tracebacks that our log does not have:
-    5 MiB of an idle daemon.
-    """
-    if "rich" in sys.modules or "structlog" in sys.modules:
-        return
-    sys.modules["rich"] = None  # type: ignore[assignment]
-    try:
-        importlib.import_module("structlog")
-    finally:
-        del sys.modules["rich"]
 
 
 NoPii = Annotated[bool, typer.Option("--no-pii", help="Take out secrets only.")]

@@ -1,8 +1,6 @@
 """The daemon as a process: banner, web server, drain on a signal, one line on failure."""
 
 import asyncio
-import ctypes
-import gc
 import os
 import signal
 import socket
@@ -19,10 +17,11 @@ import psycopg
 import sqlalchemy as sa
 import structlog
 import uvicorn
-from starlette.types import ASGIApp
+from fastapi import FastAPI
 
 from understudy import __version__
-from understudy.api.late_app import LateApp
+from understudy.api.app import create_app
+from understudy.console.app import mount as mount_console
 from understudy.core.errors import UnderstudyError
 from understudy.daemon.connections import server_config
 from understudy.daemon.services import Services
@@ -33,12 +32,11 @@ from understudy.settings import Settings
 from understudy.settings.program import program_name, url_option
 from understudy.telemetry.logs import configure_logging
 from understudy.tools.process_tree import PR_SET_DUMPABLE, prctl
+from understudy.ws.endpoint import mount as mount_websocket
 
 log = structlog.get_logger()
 
 LISTEN_BACKLOG: Final = 2048
-# Of mallopt(3), in the GNU C library.
-M_ARENA_MAX: Final = -8
 SWITCH_S: Final = 0.001
 TICK_S: Final = 1.0
 OPEN: Final = (
@@ -70,7 +68,6 @@ def serve(settings: Settings) -> int:
     prctl(PR_SET_DUMPABLE, 0)
     # Long bodies and guard scans run in threads: a short interval keeps the event loop responsive.
     sys.setswitchinterval(SWITCH_S)
-    _share_memory()
     try:
         _make_home(settings)
         with _home_lock(settings), _listen(settings) as listener:
@@ -104,21 +101,17 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
     try:
         daemon.resources.children.adopt()
         await _start(daemon)
-        app = LateApp(
-            partial(_build_app, daemon.services),
-            is_ready=lambda: (
-                daemon.resources.readiness() is None and not daemon.resources.units.is_full
-            ),
-            metrics=daemon.services.metrics,
-        )
-        server = _Server(server_config(app, settings.trusted_proxies))
+        server = _Server(server_config(_build_app(daemon.services), settings.trusted_proxies))
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, _stop_or_quit, stop)
-        _settle_memory()
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         await asyncio.to_thread(_greet, daemon, listener)
+        # Some providers take seconds to load, which must not delay the first run.
+        threading.Thread(
+            target=warm_up, args=[daemon.resources], name="warm-up", daemon=True
+        ).start()
         await _until_stopped(stop, serving)
         await daemon.drain()
         server.leave()
@@ -127,49 +120,13 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
         await daemon.stop()
 
 
-def _build_app(services: Services) -> ASGIApp:
-    """Import and build the API, the WebSocket endpoint and the console."""
-    # What is built here lives as long as the process, as what the start makes.
-    gc.disable()
-    try:
-        from understudy.api.app import create_app
-        from understudy.console.app import mount as mount_console
-        from understudy.ws.endpoint import mount
-
-        app = create_app(services)
-        if services.resources.settings.role != "worker":
-            mount(app, services)
-            mount_console(app)
-        gc.freeze()
-    finally:
-        gc.enable()
-    # Runs follow requests. Some providers take seconds to load, which must not delay the first run.
-    threading.Thread(target=warm_up, args=[services.resources], name="warm-up", daemon=True).start()
+def _build_app(services: Services) -> FastAPI:
+    """The API, and but for a worker the WebSocket endpoint and the console."""
+    app = create_app(services)
+    if services.resources.settings.role != "worker":
+        mount_websocket(app, services)
+        mount_console(app)
     return app
-
-
-def _share_memory() -> None:
-    """Let all threads allocate from one place: one thread runs at a time, so none waits for it.
-
-    The C library would keep freed memory for each of them.
-    """
-    limit = getattr(ctypes.CDLL(None), "mallopt", None)
-    if limit is not None:
-        limit(M_ARENA_MAX, 1)
-
-
-def _settle_memory() -> None:
-    """Take what the start made out of garbage collection: a full one would stop the loop for long.
-
-    It is not searched for garbage, either: that takes longer than any other step of a start, and
-    finds little. Pages that the start no longer needs go back to the system, where the C library
-    can do that.
-    """
-    gc.freeze()
-    gc.enable()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
 
 
 def _greet(daemon: Daemon, listener: socket.socket) -> None:
