@@ -2,7 +2,6 @@
 
 import hashlib
 import secrets
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -103,9 +102,8 @@ def body_of(request: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    # Where Pydantic is not loaded, nothing is a model; importing it lasts longer than the call.
-    pydantic = sys.modules.get("pydantic")
-    if pydantic is not None and isinstance(value, pydantic.BaseModel):
+    # A Pydantic model, told by its method: importing Pydantic costs more than the call.
+    if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", exclude_unset=True)
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}

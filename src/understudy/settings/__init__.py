@@ -3,9 +3,10 @@
 The only package that reads the environment.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
-from understudy.core.lazy import lazy_names
 from understudy.settings.client import (
     DEFAULT_BIND,
     ClientSettings,
@@ -26,16 +27,26 @@ if TYPE_CHECKING:
     from understudy.settings.mcp import McpServerConfig
     from understudy.settings.model import Flags, Settings
 
-# Built on Pydantic, whose import takes longer than most commands do.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "config_file": "BackgroundConfig DatabaseConfig DebugLevel FileConfig RouteConfig",
-        "load": "load_settings",
-        "mcp": "McpServerConfig",
-        "model": "Flags Settings",
-    },
-)
+_MODULES: Final[Mapping[str, str]] = {
+    "BackgroundConfig": "config_file",
+    "DatabaseConfig": "config_file",
+    "DebugLevel": "config_file",
+    "FileConfig": "config_file",
+    "Flags": "model",
+    "McpServerConfig": "mcp",
+    "RouteConfig": "config_file",
+    "Settings": "model",
+    "load_settings": "load",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import at first use what is built on Pydantic, whose import costs more than a command."""
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
 
 __all__ = [
     "DEFAULT_BIND",
