@@ -16,7 +16,7 @@ from tests.support.sidechain_runs import WAIT, SidechainRuns, spawn
 from understudy.agent.loop import AgentLoop
 from understudy.assets.contents import draft_of_bytes
 from understudy.core.errors import Unavailable
-from understudy.memory.policy import policy_in
+from understudy.memory.policy import stored_policy
 from understudy.memory.record import RunMemory, RunMemoryRecord, SemanticCapture
 from understudy.redaction.scrub import scrub_counted
 from understudy.runs.model import InputItem, RunKind, RunStatus
@@ -516,9 +516,9 @@ async def test_a_policy_that_is_set_while_a_run_ends_is_kept_to(
     def counted_policy(unit: Any) -> Any:
         nonlocal looked
         looked += 1
-        return policy_in(unit)
+        return stored_policy(unit)
 
-    monkeypatch.setattr("understudy.memory.capture.policy_in", counted_policy)
+    monkeypatch.setattr("understudy.memory.capture.stored_policy", counted_policy)
     held: list[int] = []
     hold = RunMemoryIndex.hold
 

@@ -10,7 +10,7 @@ import structlog
 from understudy.core.clock import Clock
 from understudy.core.errors import DamagedRecord, DatabaseUnavailable, Unavailable, UnderstudyError
 from understudy.core.text import PREVIEW_CHARS
-from understudy.memory.policy import RunMemoryPolicy, policy_in
+from understudy.memory.policy import RunMemoryPolicy, policy_in, stored_policy
 from understudy.memory.record import (
     MAX_ARTIFACT_IDS,
     MAX_SCOPE_KEYS,
@@ -183,9 +183,13 @@ class Capture:
 
     def _remember(self, unit: "Unit", run: Run, *, is_first: bool = False) -> bool:
         """Make and store the record of a run; False if it has to be postponed."""
-        # The lock comes first: a policy change under it has removed what it does not allow.
+        # The lock comes first: a policy change, which holds it alone, has removed what it does not
+        # allow. Others may share it: the row of the session, locked before, keeps its runs apart.
         unit.run_memory_index.hold()
-        policy = policy_in(unit)
+        policy = stored_policy(unit)
+        if not is_first and not unit.run_memory_index.clear_postponed(run.run_id):
+            # Made by another daemon meanwhile, or forgotten.
+            return True
         # A trial run leaves no run memory.
         if not policy.enabled or run.trial_id is not None:
             return True

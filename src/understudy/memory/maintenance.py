@@ -135,7 +135,7 @@ class _Rebuild:
 
     def do(self) -> None:
         """Scan, delete, index; answers the report."""
-        self.unit.run_memory_index.hold()
+        self.unit.run_memory_index.hold(alone=True)
         found = self._survey()
         if found is None:
             return

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, StrictBool
 
 from understudy.core.clock import DAY_MS
 from understudy.runtime.policy import Number, PolicyKind, Whole, check
-from understudy.runtime.service import current_revision
+from understudy.runtime.service import INITIAL, current_revision
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -78,3 +78,8 @@ RUN_MEMORY_POLICY: Final[PolicyKind[RunMemoryPolicy]] = PolicyKind(
 def policy_in(unit: "Unit") -> RunMemoryPolicy:
     """The policy in force."""
     return RUN_MEMORY_POLICY.usable(current_revision(unit).document)
+
+
+def stored_policy(unit: "Unit") -> RunMemoryPolicy:
+    """The policy in force, also where another daemon has just changed it."""
+    return RUN_MEMORY_POLICY.usable((unit.revisions.stored() or INITIAL).document)

@@ -35,7 +35,7 @@ def settle(unit: "Unit", run_id: str, receipt: SemanticCapture) -> None:
 def held_pointer(unit: "Unit", run_id: str) -> Pointer | None:
     """The pointer to the record of a run; it stays as it is until the unit ends."""
     unit.run_memory_index.hold()
-    return unit.run_memory_index.get(run_id)
+    return unit.run_memory_index.get(run_id, lock=True)
 
 
 def settle_held(unit: "Unit", pointer: Pointer, receipt: SemanticCapture) -> None:
@@ -139,7 +139,7 @@ class Keeper:
 
     def forget(self, unit: "Unit", run_ids: Sequence[str]) -> None:
         """Delete records and their index entries."""
-        unit.run_memory_index.hold()
+        unit.run_memory_index.hold(alone=True)
         unit.run_memories.delete(run_ids)
         unit.run_memory_index.forget(run_ids)
 
@@ -148,17 +148,23 @@ class Keeper:
     ) -> None:
         """Delete records that a reader found expired or unreadable, and count them."""
         unit.run_memory_index.hold()
-        stale = [*expired, *unreadable]
-        _let_go(unit, stale)
+        claimed = unit.run_memory_index.claim([*expired, *unreadable])
+        _let_go(unit, sorted(claimed))
         # The index entry goes even if the file cannot be deleted.
-        unit.run_memory_index.forget(stale)
-        self._count(unit, pruned_ttl_total=len(expired), skipped_unreadable_total=len(unreadable))
+        unit.run_memory_index.forget(sorted(claimed))
+        self._count(
+            unit,
+            pruned_ttl_total=len(claimed.intersection(expired)),
+            skipped_unreadable_total=len(unreadable),
+        )
 
     def _prune(self, unit: "Unit", added: RunMemoryRecord, policy: RunMemoryPolicy) -> None:
         leaving = self._doomed(unit.run_memory_index, added.session_id, policy)
         # After the clock was set back, the new record sorts as the oldest.
-        gone = _let_go(unit, [run_id for run_id in leaving.run_ids if run_id != added.run_id])
-        # A record that could not be deleted keeps its index entry: the next prune retries.
+        others = [run_id for run_id in leaving.run_ids if run_id != added.run_id]
+        gone = _let_go(unit, sorted(unit.run_memory_index.claim(others)))
+        # A record that is in use or could not be deleted keeps its index entry: the next prune
+        # retries.
         unit.run_memory_index.forget(sorted(gone))
         self._count(
             unit,

@@ -96,7 +96,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         """Delete the record of a run, its evidence and index entries; the run stays."""
         with self.units.write() as unit:
             index = unit.run_memory_index
-            index.hold()
+            index.hold(alone=True)
             # A postponed record is cancelled.
             was_postponed = index.clear_postponed(run_id)
             if index.get(run_id) is None and not was_postponed:
@@ -178,7 +178,7 @@ class RunMemoryService(VersionedPolicy[RunMemoryPolicy]):
         swept = 0
         while swept < MAX_SWEPT:
             with self.units.write() as unit:
-                unit.run_memory_index.hold()
+                unit.run_memory_index.hold(alone=True)
                 before_ms = policy_in(unit).expired_before_ms(self.clock.now_ms())
                 expired = unit.run_memory_index.expired(before_ms=before_ms, limit=SWEEP_BATCH)
                 self.keeper.drop_stale(unit, expired=[it.run_id for it in expired])

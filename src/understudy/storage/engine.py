@@ -105,7 +105,7 @@ class SqliteDialect:
     def lock_assets(self, connection: VisibleConnection, *, alone: bool) -> None:
         """Nothing to do: there is no other writer."""
 
-    def lock_run_memories(self, connection: VisibleConnection) -> None:
+    def lock_run_memories(self, connection: VisibleConnection, *, alone: bool) -> None:
         """Nothing to do: there is no other writer."""
 
     def lock_scope(self, connection: VisibleConnection, scope_key: str) -> None:

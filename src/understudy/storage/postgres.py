@@ -235,9 +235,10 @@ class PostgresDialect:
         values = {"space": LOCK_SPACE, "number": ASSETS_LOCK}
         connection.execute(_LOCK if alone else _SHARE, values)
 
-    def lock_run_memories(self, connection: VisibleConnection) -> None:
-        """Lock run memories against a concurrent rebuild or maintenance of all of them."""
-        connection.execute(_LOCK, {"space": LOCK_SPACE, "number": RUN_MEMORIES_LOCK})
+    def lock_run_memories(self, connection: VisibleConnection, *, alone: bool) -> None:
+        """Lock run memories: `alone` to look through all of them, shared to change some."""
+        values = {"space": LOCK_SPACE, "number": RUN_MEMORIES_LOCK}
+        connection.execute(_LOCK if alone else _SHARE, values)
 
     def lock_scope(self, connection: VisibleConnection, scope_key: str) -> None:
         """Lock publications in a scope."""

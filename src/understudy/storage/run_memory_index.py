@@ -45,13 +45,27 @@ class RunMemoryIndex:
         self._dialect = dialect
         self._terms = terms
         self._cached = cached
-        self._is_held = False
+        # Whether this unit holds them, and alone.
+        self._held: bool | None = None
 
-    def hold(self) -> None:
-        """Lock run memories until the unit ends; reentrant."""
-        if not self._is_held:
-            self._dialect.lock_run_memories(self._connection)
-            self._is_held = True
+    def hold(self, *, alone: bool = False) -> None:
+        """Lock run memories until the unit ends: `alone` where the policy or any record may go.
+
+        Reentrant; but two units that share the lock would wait for each other to get it alone.
+        """
+        if self._held is None:
+            self._dialect.lock_run_memories(self._connection, alone=alone)
+            self._held = alone
+        elif alone and not self._held:
+            raise RuntimeError("the unit shares the run memories; hold them alone from the start")
+
+    def claim(self, run_ids: Sequence[str]) -> frozenset[str]:
+        """Lock the pointers to records that are to be deleted; without those in use elsewhere."""
+        found: set[str] = set()
+        for some in batches(run_ids):
+            wanted = sa.select(run_memories.c.run_id).where(run_memories.c.run_id.in_(some))
+            found |= set(self._connection.execute(self._dialect.locked_if_free(wanted)).scalars())
+        return frozenset(found)
 
     def add(self, record: RunMemoryRecord, *, stamp: str = "", is_new: bool = False) -> None:
         """Index a record, replacing an older pointer of the same run unless it `is_new`."""
@@ -82,9 +96,10 @@ class RunMemoryIndex:
         self._terms.remove(TERM_KIND, run_ids)
         return dropped
 
-    def get(self, run_id: str) -> Pointer | None:
-        """The pointer to the record of a run."""
-        row = self._connection.execute(_POINTER, {"of": run_id}).first()
+    def get(self, run_id: str, *, lock: bool = False) -> Pointer | None:
+        """The pointer to the record of a run; `lock` it to change it."""
+        query = self._dialect.locked(_POINTER) if lock else _POINTER
+        row = self._connection.execute(query, {"of": run_id}).first()
         return None if row is None else _read(row)
 
     def in_session(self, session_id: str, *, limit: int, skip: int = 0) -> tuple[Pointer, ...]:

@@ -18,9 +18,10 @@ class RevisionStore:
 
     def latest(self) -> Revision | None:
         """The revision in force."""
-        return self._cached("latest_revision", (runtime_revisions,), self._latest)
+        return self._cached("latest_revision", (runtime_revisions,), self.stored)
 
-    def _latest(self) -> Revision | None:
+    def stored(self) -> Revision | None:
+        """The revision in force, read anew: another daemon may have just changed it."""
         row = self._connection.execute(_LATEST).first()
         return None if row is None else from_row(row, Revision)
 
