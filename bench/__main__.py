@@ -8,6 +8,7 @@ from pathlib import Path
 from bench import (
     catalogue,
     console,
+    daemons,
     growth,
     guard,
     idle,
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[..., bool | None]] = {
     "statements": statements.main,
     "idle": idle.main,
     "runs": runs.main,
+    "daemons": daemons.main,
     "stalls": stalls.main,
     "steps": steps.main,
     "waiting": waiting.main,
