@@ -319,6 +319,6 @@ def test_reviews_and_failures_of_the_judge_are_counted_for_prometheus(
     daemon: Daemon, api: TestClient
 ) -> None:
     counters: LearningCounters = daemon.services.learning.counters
-    counters.judge_failed()
+    counters.count("judge_failures_total")
 
     assert "understudy_learning_judge_failures_total 1.0" in api.get("/metrics").text

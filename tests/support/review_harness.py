@@ -38,11 +38,11 @@ class Counted(LearningCounters):
         self.reviewed: list[ReviewAction] = []
         self.judge_failures = 0
 
-    def candidate_reviewed(self, action: ReviewAction) -> None:
-        self.reviewed.append(action)
-
-    def judge_failed(self) -> None:
-        self.judge_failures += 1
+    def count(self, name: str, label: str = "") -> None:
+        super().count(name, label)
+        if name == "reviews_total":
+            self.reviewed.append(ReviewAction(label))
+        self.judge_failures += name == "judge_failures_total"
 
 
 @dataclass

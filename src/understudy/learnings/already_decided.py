@@ -7,7 +7,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.errors import DamagedRecord
-from understudy.learnings.extraction import FoundStatement
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import Candidate, Kind, Learning, PolicyDecision
 from understudy.learnings.quotations import best_sentence, plain_words, sentences
@@ -86,13 +85,13 @@ def revoked_learnings(
     return tuple(_from_runs_or_scope(found, scope))
 
 
-def evidence_digest(proposal: FoundStatement, evidence: RunEvidence) -> str:
+def evidence_digest(content: str, evidence: RunEvidence) -> str:
     """The digest of the sentence that carries a statement; the request comes before the outcome."""
-    asked, share = best_sentence(proposal.content, evidence.request)
-    answered, other = best_sentence(proposal.content, evidence.outcome)
+    asked, share = best_sentence(content, evidence.request)
+    answered, other = best_sentence(content, evidence.outcome)
     found = answered if other > share else asked
     # A statement found in no sentence is its own evidence.
-    text = found or " ".join(plain_words(proposal.content))
+    text = found or " ".join(plain_words(content))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

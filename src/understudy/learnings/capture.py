@@ -138,11 +138,6 @@ class Lesson:
     known: tuple[Learning, ...] = ()
 
     @property
-    def known_ids(self) -> tuple[str, ...]:
-        """The ids of the known learnings."""
-        return tuple(it.learning_id for it in self.known)
-
-    @property
     def material(self) -> Material:
         """The material that is given to the extractor."""
         memory = self.record.memory
@@ -363,7 +358,9 @@ class CaptureDuty:
             before = len(_captured(unit, job.job_id))
             if before:
                 return RunCapture(state=CaptureState.COMPLETED, found=before, attempts=attempts)
-            return self._not_usable(unit, job.job_id)
+            run = unit.runs.get(job.job_id)
+            is_completed = run is not None and run.status is RunStatus.COMPLETED
+            return NO_MEMORY if is_completed else NOT_COMPLETED
         known = unit.candidates.of_run(job.job_id) if found.statements else ()
         own = {it.semantic_key for it in known}
         made = [
@@ -386,18 +383,13 @@ class CaptureDuty:
             reason=",".join(dict.fromkeys(left_out)) or None,
         )
 
-    def _not_usable(self, unit: "Unit", run_id: str) -> RunCapture:
-        run = unit.runs.get(run_id)
-        is_completed = run is not None and run.status is RunStatus.COMPLETED
-        return NO_MEMORY if is_completed else NOT_COMPLETED
-
     def _propose(self, unit: "Unit", lesson: Lesson, proposal: FoundStatement) -> Candidate | str:
         """Propose a statement; returns its candidate, or the code of the reason against it."""
         now, (kind, key) = self.clock.now_ms(), proposal.key
         scope = session_scope(lesson.run.session_id)
         if is_known(unit, scope, kind, key, now_ms=now):
             return "known_already"
-        digest = evidence_digest(proposal, lesson.evidence)
+        digest = evidence_digest(proposal.content, lesson.evidence)
         before = declined(unit, scope, kind, proposal.content, digest=digest)
         if before is not None and before.is_repeated:
             return "declined_before"
@@ -419,7 +411,7 @@ class CaptureDuty:
             expires_at_ms=proposal.expires_at_ms,
             relations=proposal.relations,
             # A label that the model does not describe was not compared.
-            compared=lesson.known_ids if proposal.is_compared else (),
+            compared=tuple(it.learning_id for it in lesson.known if proposal.is_compared),
         )
         try:
             candidate = make_candidate(wanted, origin=Origin.DAEMON, now_ms=created)
@@ -474,12 +466,9 @@ class RunSummaries:
         candidate = summary_of(run, record, now_ms=now, is_untrusted=is_untrusted)
         if unit.candidates.add(candidate):
             unit.review_queue.put([candidate.candidate_id], due_at_ms=now)
-            self._tell(unit)
-
-    def _tell(self, unit: "Unit") -> None:
-        count = self.listeners.observer.candidate_proposed
-        unit.after_commit(partial(count, CapturePath.RUN_SUMMARY))
-        unit.after_commit(self.listeners.review)
+            count = self.listeners.observer.count
+            unit.after_commit(partial(count, "candidates_total", CapturePath.RUN_SUMMARY))
+            unit.after_commit(self.listeners.review)
 
 
 def summary_of(run: Run, record: RunMemoryRecord, *, now_ms: int, is_untrusted: bool) -> Candidate:

@@ -82,12 +82,14 @@ def stated_in_the_way(
     ]
     if wanted is Relation.CONTRADICTS:
         # In a prompt the narrower scope of one subject wins.
-        near = [it for it in near if it.scope == said.scope or not _overrides(said, it)]
+        near = [
+            it
+            for it in near
+            if it.scope == said.scope
+            or it.kind is not said.kind
+            or not contradict(said.content, it.content)
+        ]
     return next(iter(prompt_visible(unit.learnings, near, now_ms=now_ms)), None)
-
-
-def _overrides(said: Candidate, other: Learning) -> bool:
-    return said.kind is other.kind and contradict(said.content, other.content)
 
 
 def _others(

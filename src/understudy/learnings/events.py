@@ -2,10 +2,10 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from understudy.core.errors import DamagedRecord
 from understudy.core.principal import Principal
@@ -24,46 +24,33 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
 
+# What is counted, by its labels.
+COUNTED: Final[Mapping[str, Iterable[str]]] = {
+    "candidates_total": CapturePath,
+    "reviews_total": ReviewAction,
+    "judge_failures_total": ("",),
+    "publications_total": PolicyDecision,
+}
+
+
 @dataclass(slots=True)
 class LearningCounters:
     """Counters of the learning plane; safe to use from several threads."""
 
-    _candidates: Counter[CapturePath] = field(default_factory=Counter)
-    _reviews: Counter[ReviewAction] = field(default_factory=Counter)
-    _publications: Counter[PolicyDecision] = field(default_factory=Counter)
-    _judge_failures: int = 0
+    _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
-    def candidate_proposed(self, path: CapturePath) -> None:
-        """Count a proposed candidate."""
+    def count(self, name: str, label: str = "") -> None:
+        """Count one thing of `COUNTED`."""
         with self._lock:
-            self._candidates[path] += 1
-
-    def candidate_reviewed(self, action: ReviewAction) -> None:
-        """Count a review by automation."""
-        with self._lock:
-            self._reviews[action] += 1
-
-    def judge_failed(self) -> None:
-        """Count a judge that did not answer, or not usably."""
-        with self._lock:
-            self._judge_failures += 1
-
-    def learning_published(self, decision: PolicyDecision) -> None:
-        """Count a publication."""
-        with self._lock:
-            self._publications[decision] += 1
+            self._counts[name, label] += 1
 
     def snapshot(self) -> dict[str, dict[str, int]]:
         """All counters at one moment, by their labels."""
         with self._lock:
             return {
-                "candidates_total": {str(path): self._candidates[path] for path in CapturePath},
-                "reviews_total": {str(action): self._reviews[action] for action in ReviewAction},
-                "judge_failures_total": {"": self._judge_failures},
-                "publications_total": {
-                    str(decision): self._publications[decision] for decision in PolicyDecision
-                },
+                name: {str(label): self._counts[name, label] for label in labels}
+                for name, labels in COUNTED.items()
             }
 
 

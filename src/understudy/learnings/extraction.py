@@ -218,17 +218,12 @@ class Extractor:
             route_id=chosen,
             system=INSTRUCTIONS,
             payload=_payload(material, labels.statements, settings.max_candidates_per_run),
-            timeout_ms=timeout_ms(settings),
+            timeout_ms=settings.timeout_ms or TIMEOUT_MS,
             generation=choice.generation,
             schema=SCHEMA,
             check=check_answer,
         )
         return _merged(labels, answer, material, most=settings.max_candidates_per_run)
-
-
-def timeout_ms(settings: SemanticCaptureSettings) -> int:
-    """The timeout of the model call."""
-    return settings.timeout_ms or TIMEOUT_MS
 
 
 def _payload(material: Material, labels: Sequence[FoundStatement], most: int) -> dict[str, Any]:

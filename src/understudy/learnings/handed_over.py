@@ -50,33 +50,9 @@ _ASKS_FOR_REPLY: Final = re.compile(
 _SIGNATURE: Final = re.compile(r"\s*(?:[^\W\d_][\w-]{0,30},? ?){1,2}\s{0,8}$")
 
 
-def _any_of(name: str) -> re.Pattern[str]:
-    return phrases(WORDS(f"texts.{name}"))
-
-
 @cache
-def _sources() -> re.Pattern[str]:
-    return _any_of("sources")
-
-
-@cache
-def _pointers() -> re.Pattern[str]:
-    return _any_of("pointers")
-
-
-@cache
-def _orders() -> re.Pattern[str]:
-    return _any_of("orders")
-
-
-@cache
-def _questions() -> re.Pattern[str]:
-    return _any_of("questions")
-
-
-@cache
-def _reports() -> re.Pattern[str]:
-    return _any_of("reports")
+def _named(role: str) -> re.Pattern[str]:
+    return phrases(WORDS(f"texts.{role}"))
 
 
 def names_source(before: str) -> bool:
@@ -84,7 +60,7 @@ def names_source(before: str) -> bool:
     heading = before.rstrip()[-MAX_HEADING:]
     if _COLON_AT_END.search(heading) is None:
         return False
-    return any(named.search(heading) for named in (_sources(), _orders()))
+    return any(_named(role).search(heading) for role in ("sources", "orders"))
 
 
 def announces(heading: str) -> bool:
@@ -95,19 +71,21 @@ def announces(heading: str) -> bool:
 
 def speaks_of_text(said: str) -> bool:
     """Whether a sentence asks or orders something about a text that it points to."""
-    if _orders().search(said):
+    if _named("orders").search(said):
         # Without blanks, only an order that works on nothing but texts needs no pointer.
         is_short = finds("orders", said) if _HAN.search(said) else len(said.split()) <= FEW_WORDS
         is_bare = is_short and OPENED.search(said) is None
-        return is_bare or _pointers().search(said) is not None
-    return _pointers().search(said) is not None and _questions().search(said) is not None
+        return is_bare or _named("pointers").search(said) is not None
+    return (
+        _named("pointers").search(said) is not None and _named("questions").search(said) is not None
+    )
 
 
 def hands_over(line_end: str) -> bool:
     """Whether the last sentence of a line introduces the lines behind it as a text of another."""
     if names_source(line_end) or speaks_of_text(line_end):
         return True
-    return not ENDED.search(line_end) and _orders().search(line_end) is not None
+    return not ENDED.search(line_end) and _named("orders").search(line_end) is not None
 
 
 def may_be_anothers(earlier: Sequence[str], before: str, later: Sequence[str]) -> bool:
@@ -155,10 +133,10 @@ def _is_about_text(said: str, words: Sequence[str]) -> bool:
     """Whether a sentence speaks of a text that is not a file or an address to be opened."""
     if OPENED.search(said):
         return False
-    is_order = _orders().search(said) is not None
-    has_source = _sources().search(said) is not None
+    is_order = _named("orders").search(said) is not None
+    has_source = _named("sources").search(said) is not None
     return (is_order and (has_source or len(words) <= FEW_ORDERED)) or (
-        has_source and (_FROM.search(said) is not None or _sources().match(said) is not None)
+        has_source and (_FROM.search(said) is not None or _named("sources").match(said) is not None)
     )
 
 
@@ -172,7 +150,7 @@ def _is_fragment(said: str, words: Sequence[str]) -> bool:
 @lru_cache(maxsize=MAX_READ)
 def _may_refer_back(said: str) -> bool:
     """Whether a later sentence may speak of the statement as a text, or ends a mail."""
-    if speaks_of_text(said) or _reports().search(said) or _CLOSING.match(said):
+    if speaks_of_text(said) or _named("reports").search(said) or _CLOSING.match(said):
         return True
     if "?" in said and _IT.search(said):
         return True
@@ -180,9 +158,9 @@ def _may_refer_back(said: str) -> bool:
 
 
 def _points_or_reports(said: str) -> bool:
-    return any(it.search(_THAT.sub("", said)) for it in (_pointers(), _reports()))
+    return any(_named(role).search(_THAT.sub("", said)) for role in ("pointers", "reports"))
 
 
 def _is_own_heading(heading: str) -> bool:
-    is_own = not any(it.search(heading) for it in (_sources(), _orders()))
+    is_own = not any(_named(role).search(heading) for role in ("sources", "orders"))
     return is_own and announces(heading) and not _points_or_reports(heading)

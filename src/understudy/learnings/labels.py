@@ -5,7 +5,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from understudy.learnings.model import MAX_CONTENT_CHARS, Kind
@@ -58,6 +58,7 @@ _CLAUSE: Final = re.compile(
 _CLAUSE_END: Final = re.compile(
     rf"[{COLONS}](?=\s|$|[\u3400-\u9fff])|\uff1a|[.!?;](?=[^\S\n])|[\u3002\uff01\uff1f\uff1b](?!\n)|\n"
 )
+_PARAGRAPH_END: Final = re.compile(r"\n[^\S\n]*\n")
 # They stand before a label in programs and chats.
 _CODE_ENDS: Final = '<>=/\\|~^&$#@%["`'
 _BRACKETS: Final = ("(", "\uff08")
@@ -173,19 +174,17 @@ class _Page:
         before = self.text[max(line_start, start - MAX_LEAD_CHARS) : start]
         if _MACHINE.match(before) and not _BULLETED.match(before):
             return False
-        if before.lstrip().startswith("#") and _PROGRAM.match(self._next_line(label.end())):
-            return False
+        if before.lstrip().startswith("#"):
+            following = self.text[label.end() :].split("\n", 2)[1:2]
+            if following and _PROGRAM.match(following[0][:MAX_LEAD_CHARS]):
+                return False
         margin = before[: len(before) - len(before.lstrip())]
-        if _indent(margin) >= INDENT and not _BULLETED.match(before):
+        if len(margin.expandtabs(INDENT)) >= INDENT and not _BULLETED.match(before):
             return False
         is_in_record = any(first <= start < last for first, last in self.records)
         if is_in_record and not before.strip(" \t-*_"):
             return False
         return _may_precede(self.lead(start))
-
-    def _next_line(self, at: int) -> str:
-        start = _line_end(self.text, at) + 1
-        return self.text[start : _line_end(self.text, start)][:MAX_LEAD_CHARS]
 
     def statements(self, start: int, end: int, *, is_inside: bool) -> Iterator[str]:
         """The statements after a label: one, or the items of the list below it."""
@@ -202,7 +201,7 @@ class _Page:
             start += len(rest) - len(rest.lstrip())
             lines = self.text[start:end].split("\n")
             if _BULLETED.match(lines[0]):
-                items = lines[: _items(lines)]
+                items = takewhile(_BULLETED.match, lines)
                 yield from filter(None, (self._statement(it, 0, is_inside=False) for it in items))
                 return
         said = self._statement(self.text[start:end], start, is_inside=is_inside)
@@ -256,25 +255,6 @@ def _disjoint(spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
-
-
-def _paragraph_end(text: str, at: int) -> int:
-    found = re.compile(r"\n[^\S\n]*\n").search(text, at)
-    return found.start() if found else len(text)
-
-
-def _indent(blank: str) -> int:
-    return len(blank.expandtabs(INDENT))
-
-
-def _items(lines: Sequence[str]) -> int:
-    """How many lines from the first are items of one list."""
-    return next((at for at, line in enumerate(lines) if not _BULLETED.match(line)), len(lines))
-
-
 def handed_over_texts(text: str, blocks: Sequence[int] = ()) -> Iterator[Span]:
     """The texts that the writer hands over: for work, or as somebody else's.
 
@@ -295,15 +275,13 @@ def handed_over_texts(text: str, blocks: Sequence[int] = ()) -> Iterator[Span]:
             continue
         following = start + len(text[start:]) - len(text[start:].lstrip())
         if "\n" not in text[start:following] and not mark[0].endswith("\n"):
-            yield start, _paragraph_end(text, start)
-        elif not _is_block(text, blocks, following):
-            yield start, len(text)
-            return
-
-
-def _is_block(text: str, blocks: Sequence[int], at: int) -> bool:
-    nearest = bisect_right(blocks, at)
-    return nearest > 0 and blocks[nearest - 1] >= text.rfind("\n", 0, at) + 1
+            paragraph = _PARAGRAPH_END.search(text, start)
+            yield start, paragraph.start() if paragraph else len(text)
+        else:
+            nearest = bisect_right(blocks, following)
+            if nearest == 0 or blocks[nearest - 1] <= text.rfind("\n", 0, following):
+                yield start, len(text)
+                return
 
 
 def _last_sentence(line: str) -> str:
@@ -349,17 +327,13 @@ def _may_precede(lead: str) -> bool:
         return False
     if clause[-1] in "-\u2013\u2014" and finds("works.verbs", clause):
         return finds("keeps.words", clause)
+    if HAN.match(clause[-1]):
+        return clause.endswith(WORDS("introduces.unspaced"))
     if clause[-1].isalnum():
-        return _introduces(clause)
+        return words_of(clause)[-1] in WORDS.set("introduces.spaced")
     if clause[-1] in COLONS and len(words_of(clause)) <= NAME_WORDS:
         return finds("keeps.words", clause)
     return True
-
-
-def _introduces(clause: str) -> bool:
-    if HAN.match(clause[-1]):
-        return clause.endswith(WORDS("introduces.unspaced"))
-    return words_of(clause)[-1] in WORDS.set("introduces.spaced")
 
 
 def _is_key_line(line: str) -> bool:
@@ -405,7 +379,7 @@ def _continues(line: str, following: str) -> bool:
         return False
     if line[-1] in ",\uff0c\u3001" or line.endswith(WORDS("open.unspaced")):
         return True
-    if _last_word(line) in WORDS.set("open.ends"):
+    if line.split()[-1].casefold() in WORDS.set("open.ends"):
         return True
     is_wrapped = len(line) >= WRAPPED_CHARS and following[0].islower()
     return (
@@ -423,7 +397,10 @@ def _without_turn(sentence: str, *, is_question: bool) -> str:
         if len(words_of(left[:MAX_LEAD_CHARS])) < NAME_WORDS:
             continue
         is_task = _DASH.fullmatch(mark[0]) and begins("works.verbs", clause)
-        if is_task or _is_for_turn(left, clause) or (is_question and _is_question(left, clause)):
+        asks = begins("turns.questions", _CONJUNCTION.sub("", clause, count=1)) or (
+            finds("turns.question_words", clause) and not finds("turns.question_words", left)
+        )
+        if is_task or _is_for_turn(left, clause) or (is_question and asks):
             return _DANGLING.sub("", left)
     return "" if is_question else said
 
@@ -441,12 +418,6 @@ def _is_for_turn(left: str, clause: str) -> bool:
     return is_asked or begins("turns.pleads", clause) or finds("turns.asks_for_help", clause)
 
 
-def _is_question(left: str, clause: str) -> bool:
-    if begins("turns.questions", _CONJUNCTION.sub("", clause, count=1)):
-        return True
-    return finds("turns.question_words", clause) and not finds("turns.question_words", left)
-
-
 def _is_doubted(rest: str) -> bool:
     """Whether the sentence behind a statement works on it as a text, or asks if it is true."""
     stop = STOP.search(rest)
@@ -461,14 +432,8 @@ def _is_doubted(rest: str) -> bool:
 def _trimmed(said: str) -> str:
     said = said.strip(TRIMMED + "*_").rstrip("?\uff1f") if said[-1:] not in "?\uff1f" else said
     # A bracket that opens before the next label closes after it.
-    return said.rstrip(_OPENING).rstrip(TRIMMED) if _is_open(said) else said
-
-
-def _is_open(said: str) -> bool:
-    last = said[-1:]
-    if last in _BOTH_WAYS:
-        return said[-2:-1].isspace() and said.count(last) % 2 == 1
-    return last in _OPENING
+    is_open = said[-1:] not in _BOTH_WAYS and said[-1:] in _OPENING
+    return said.rstrip(_OPENING).rstrip(TRIMMED) if is_open else said
 
 
 def _says_something(said: str, kind: Kind) -> bool:
@@ -487,7 +452,3 @@ def _says_something(said: str, kind: Kind) -> bool:
         return False
     telling = [it for it in said.casefold().split() if it not in WORDS.set("junk.articles")]
     return len(telling) > 1 or len(HAN.findall(said)) > 1
-
-
-def _last_word(line: str) -> str:
-    return "".join(line.split()[-1:]).casefold()

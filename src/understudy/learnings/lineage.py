@@ -60,6 +60,12 @@ class Lineage:
 def lineage_of(unit: "Unit", learning_id: str, request: PageRequest) -> Lineage:
     """The lineage of a learning, with a page of its uses."""
     learning = require_learning(unit, learning_id)
+
+    def successor(of: Learning) -> Learning | None:
+        if of.superseded_by is not None:
+            return _readable(unit, of.superseded_by)
+        return unit.learnings.replacing([of.learning_id]).get(of.learning_id)
+
     replaced = _chain(learning, lambda it: _readable(unit, it.supersedes))
     candidate = _candidate(unit, (learning, *replaced))
     run_id = learning.source.run_id
@@ -69,7 +75,7 @@ def lineage_of(unit: "Unit", learning_id: str, request: PageRequest) -> Lineage:
         reviews=unit.reviews.of_candidate(candidate.candidate_id) if candidate else (),
         source_run=_source_run(unit, run_id) if run_id else None,
         replaced=related(replaced),
-        replaced_by=related(_chain(learning, lambda it: _successor(unit, it))),
+        replaced_by=related(_chain(learning, successor)),
         undone=_undone(unit, learning, candidate),
         uses=unit.learning_uses.of_learning(learning_id, request),
         use_count=unit.learning_uses.count(learning_id),
@@ -86,12 +92,6 @@ def _chain(
         chain.append(at)
         at = following(at)
     return tuple(chain)
-
-
-def _successor(unit: "Unit", learning: Learning) -> Learning | None:
-    if learning.superseded_by is not None:
-        return _readable(unit, learning.superseded_by)
-    return unit.learnings.replacing([learning.learning_id]).get(learning.learning_id)
 
 
 def _candidate(unit: "Unit", learnings: tuple[Learning, ...]) -> Candidate | None:

@@ -83,7 +83,7 @@ def exact_words(line: str) -> list[str]:
 def words(line: str) -> list[str]:
     """The words of a plain text, without punctuation; its symbols where there are none."""
     found = _WORD.findall("".join(_spaced(character) for character in line))
-    return found or [character for character in line if _is_symbol(character)]
+    return found or [it for it in line if unicodedata.category(it) == "So"]
 
 
 @lru_cache(maxsize=4096)
@@ -92,10 +92,6 @@ def _spaced(character: str) -> str:
     is_mark = unicodedata.category(character).startswith("M")
     is_kept = character.isalnum() or is_mark or character in _SIGNS or character in _HIDDEN
     return character if is_kept else " "
-
-
-def _is_symbol(character: str) -> bool:
-    return unicodedata.category(character) == "So"
 
 
 def unmasked(words: Sequence[str]) -> list[str]:

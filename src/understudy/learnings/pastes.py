@@ -121,19 +121,14 @@ def _is_worked_on(text: str) -> bool:
 
 def _works_on_text_beside(said: str) -> bool:
     """Whether an order lacks its object, or a question ends by pointing: it is the text beside it."""
-    if OPENED.search(said):
-        return False
-    return _objectless().match(said) is not None or _pointing().search(said) is not None
+    return not OPENED.search(said) and _objectless_or_pointing().search(said) is not None
 
 
 @cache
-def _objectless() -> re.Pattern[str]:
-    return re.compile(rf"\W*(?:{_listed('orders').pattern})\s+{_MANNER.pattern}", re.IGNORECASE)
-
-
-@cache
-def _pointing() -> re.Pattern[str]:
-    return re.compile(rf"(?:{_listed('pointers').pattern})\s*[?\uff1f]\s*$", re.IGNORECASE)
+def _objectless_or_pointing() -> re.Pattern[str]:
+    orders, pointers = _listed("orders").pattern, _listed("pointers").pattern
+    objectless = rf"\A\W*(?:{orders})\s+{_MANNER.pattern}"
+    return re.compile(rf"{objectless}|(?:{pointers})\s*[?\uff1f]\s*$", re.IGNORECASE)
 
 
 def _with_breaks(text: str) -> Iterator[Span]:

@@ -109,7 +109,10 @@ def prove(content: str, quote: str, request: str) -> ClauseProof:
     elif reason is None:
         level = ProofLevel.VERIFIED
     elif reason is ProofReason.WORDS_LEFT_OUT:
-        level = ProofLevel.WEAK
+        # What stands in a question is no statement, whatever a judge says.
+        to_end = next((own[start:stop] for _, stop in sentences(own) if stop >= end), clause)
+        level = ProofLevel.NONE if asks(to_end) else ProofLevel.WEAK
+        reason = ProofReason.CLAUSE_IN_DOUBT if asks(to_end) else reason
     return ClauseProof(level=level, clause=clause, reason=reason)
 
 
@@ -179,12 +182,14 @@ def _compared(content: str, clause: str) -> ProofReason | None:
     if any(_NAME_OR_NUMBER.match(candidate[it.start : it.end]) for it in new):
         return ProofReason.ADDED
     forms = [it.form for it in wanted]
-    if _denials(forms) != _denials([it.form for it in known][: _last_taken(forms, known)]):
+    taken = [at for at, it in enumerate(known) if it.form in forms]
+    until = taken[-1] + 1 if taken else 0
+    if _denials(forms) != _denials([it.form for it in known[:until]]):
         return ProofReason.ADDED
     left_out = [it for it in known if it.form not in forms]
     if new:
         return ProofReason.REPLACED if left_out else ProofReason.WORDS_LEFT_OUT
-    if _leaves_doubt_out(said, [it for it in known if it.form in forms]):
+    if _leaves_doubt_out(said, [known[at] for at in taken]):
         return ProofReason.CLAUSE_IN_DOUBT
     return None if _is_covered(forms, known) else ProofReason.WORDS_LEFT_OUT
 
@@ -205,12 +210,6 @@ def _telling(text: str, neutral: frozenset[str]) -> list[FoldedWord]:
     return [
         it for it in tokens(text) if it.form and it.form[0].isalnum() and it.form not in neutral
     ]
-
-
-def _last_taken(forms: Sequence[str], known: Sequence[FoldedWord]) -> int:
-    """The number of words of the clause up to the last one that the candidate takes."""
-    taken = [at for at, it in enumerate(known) if it.form in forms]
-    return taken[-1] + 1 if taken else 0
 
 
 def _denials(forms: Sequence[str]) -> int:

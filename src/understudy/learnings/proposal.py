@@ -141,5 +141,5 @@ def store(
             by, "learning_candidates.create", candidate.candidate_id, at_ms=now_ms, version=1
         )
     )
-    unit.after_commit(partial(listeners.observer.candidate_proposed, candidate.capture_path))
+    unit.after_commit(partial(listeners.observer.count, "candidates_total", candidate.capture_path))
     return of_candidate(LearningEvent.CANDIDATE_CREATED, candidate)

@@ -121,6 +121,8 @@ def with_changes(candidate: Candidate, wanted: PublishChanges) -> Candidate:
     if kind is Kind.RUN_SUMMARY and candidate.kind is not Kind.RUN_SUMMARY:
         raise coded_error("learnings/run_summary_is_daemon_owned", pointer="/kind")
     expires_at_ms = None if candidate.capture_path in _ASKED else candidate.expires_at_ms
+    # Relations say nothing about another content.
+    is_same = wanted.content is None or wanted.content.strip() == candidate.content
     return replace(
         _said(candidate, wanted, kind),
         kind=kind,
@@ -130,14 +132,8 @@ def with_changes(candidate: Candidate, wanted: PublishChanges) -> Candidate:
         confidence=given_or(wanted.confidence, candidate.confidence),
         expires_at_ms=given_or(wanted.expires_at_ms, expires_at_ms),
         evidence_refs=given_or(wanted.evidence_refs, candidate.evidence_refs),
-        relations=given_or(wanted.relations, _kept_relations(candidate, wanted)),
+        relations=given_or(wanted.relations, candidate.relations if is_same else ()),
     )
-
-
-def _kept_relations(candidate: Candidate, wanted: PublishChanges) -> tuple[StatedRelation, ...]:
-    """The relations of a candidate; they say nothing about another content."""
-    is_same = wanted.content is None or wanted.content.strip() == candidate.content
-    return candidate.relations if is_same else ()
 
 
 def _said(candidate: Candidate, wanted: PublishChanges, kind: Kind) -> Candidate:
@@ -315,7 +311,9 @@ class Publication:
             return None
         there = duplicate_of(self.unit, shape, now_ms=self.now_ms)
         if there is not None:
-            return None if _is_reworded(there, shape, wanted) else there
+            # The learning to supersede may be reworded.
+            is_other = there.learning_id != wanted.supersedes or there.content == shape.content
+            return there if is_other else None
         if wanted.supersedes is not None:
             return None
         same = stated_in_the_way(self.unit, shape, Relation.SAME, now_ms=self.now_ms)
@@ -343,7 +341,7 @@ class Publication:
         self.told.append(of_learning(LearningEvent.LEARNING_PUBLISHED, learning))
         if target is not None:
             self._supersede(target, learning)
-        told = partial(self.listeners.observer.learning_published, self.by.decision)
+        told = partial(self.listeners.observer.count, "publications_total", self.by.decision)
         self.unit.after_commit(told)
         return self._settle(learning, candidate, is_new=True)
 
@@ -424,8 +422,3 @@ def check_cover(unit: "Unit", target: Learning, scope: LearningScope) -> None:
             old=target.scope.key,
             new=scope.key,
         )
-
-
-def _is_reworded(there: Learning, shape: Candidate, wanted: PublishChanges) -> bool:
-    """Whether the duplicate is the learning to supersede, reworded."""
-    return there.learning_id == wanted.supersedes and there.content != shape.content

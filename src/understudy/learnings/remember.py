@@ -13,7 +13,6 @@ from understudy.learnings.already_decided import declined, evidence_digest, is_k
 from understudy.learnings.checks import check_says_something
 from understudy.learnings.decisions import awaiting_evidence
 from understudy.learnings.events import NO_LISTENERS, Listeners, candidates_added, tell
-from understudy.learnings.extraction import FoundStatement
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.learnings.model import (
     MAX_CONTENT_CHARS,
@@ -162,7 +161,7 @@ class Suggestions:
             for kind in SEMANTIC_KINDS
         ):
             return KNOWN
-        digest = evidence_digest(_found(made), evidence)
+        digest = evidence_digest(made.content, evidence)
         no = declined(unit, made.scope, made.kind, made.content, digest=digest)
         if no is not None and no.is_repeated:
             return DECLINED
@@ -170,7 +169,13 @@ class Suggestions:
             raise ToolError(TOO_MANY, code="too_many_suggestions")
         candidate = replace(
             made,
-            derived_from_untrusted=_may_repeat_untrusted(unit, run, made.content, evidence.request),
+            # Answers of tools in this run count.
+            derived_from_untrusted=model_may_repeat_untrusted(
+                run,
+                untrusted_path(unit, run),
+                statement=made.content,
+                request=evidence.request,
+            ),
             reproposal_of=no.candidate_id if no else None,
             declined_before=no is not None,
             evidence_digest=digest,
@@ -197,22 +202,6 @@ def suggested_in(unit: "Unit", run_id: str) -> tuple[Candidate, ...]:
 def is_suggested(candidate: Candidate) -> bool:
     """Whether an agent suggested a candidate by a call of `remember`."""
     return candidate.source.derivation_id is not None
-
-
-def _found(candidate: Candidate) -> FoundStatement:
-    return FoundStatement(
-        kind=candidate.kind,
-        content=candidate.content,
-        confidence=candidate.confidence,
-        path=candidate.capture_path,
-    )
-
-
-def _may_repeat_untrusted(unit: "Unit", run: Run, content: str, request: str) -> bool:
-    """Whether a suggestion may repeat untrusted text; answers of tools in this run count."""
-    return model_may_repeat_untrusted(
-        run, untrusted_path(unit, run), statement=content, request=request
-    )
 
 
 class Remember:

@@ -149,13 +149,9 @@ def is_in_doubt(sentence: str, start: int, end: int) -> bool:
         speaker = _SPEAKER.search(before)
         if speaker is not None and not announces(speaker[1]):
             return True
-    if names_source(before) or _is_between_marks(before, after):
+    if names_source(before) or (_OPENING_MARK.search(before) and _CLOSING_MARK.match(after)):
         return True
     return is_doubted_before(before) or is_doubted_after(after) or _is_asked(before, after)
-
-
-def _is_between_marks(before: str, after: str) -> bool:
-    return _OPENING_MARK.search(before) is not None and _CLOSING_MARK.match(after) is not None
 
 
 def is_doubted_before(before: str) -> bool:
@@ -235,7 +231,9 @@ class Passages:
 
     def may_be_anothers(self, first: int, last: int, before: str) -> bool:
         """Whether anything around some sentences may introduce them as somebody else's text."""
-        said = [self.text[start : end + _ends_line(self.text, end)] for start, end in self.spans]
+        said = [
+            self.text[start : end + self.text.startswith("\n", end)] for start, end in self.spans
+        ]
         return may_be_anothers(said[:first], before, said[last + 1 :])
 
     def _before(self, index: int) -> int:
@@ -263,16 +261,12 @@ class Passages:
         return doubts(said) if is_about else 0
 
 
-def _ends_line(text: str, end: int) -> bool:
-    return text[end : end + 1] == "\n"
-
-
 def _doubts_what_follows(text: str, start: int, end: int) -> bool:
     # Only sentences that point forward are split into words.
     said = text[start:end][:SENTENCE_CHARS]
     if _POINTS_FAR_ON.search(said) and (doubts(said) or _is_order(said)):
         return True
-    if not (said.endswith("\n") or _ends_line(text, end)):
+    if not (said.endswith("\n") or text.startswith("\n", end)):
         return False
     return hands_over(said) or (
         "?" not in said and _HANDS_OVER.search(said) is not None and _is_order(said)

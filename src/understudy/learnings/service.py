@@ -136,7 +136,9 @@ def supersede(
         _require_room(unit, learning, now_ms=now_ms)
     unit.learnings.add(learning)
     told = ending.supersede(target, learning.learning_id)
-    unit.after_commit(partial(listeners.observer.learning_published, PolicyDecision.MANUAL))
+    unit.after_commit(
+        partial(listeners.observer.count, "publications_total", PolicyDecision.MANUAL)
+    )
     answer = published(unit, learning, now_ms=now_ms, is_new=True)
     tell(unit, (of_learning(LearningEvent.LEARNING_PUBLISHED, learning), *told), at_ms=now_ms)
     return answer
@@ -332,18 +334,12 @@ def _require_narrow(narrowed: LearningFilter) -> None:
     query = narrowed.query
     if query is not None and narrowed == LearningFilter(query=query):
         # The prefix is in the id of every learning.
-        telling = query.casefold().replace(ID_PREFIX, "")
-        if sum(_weight(it) for it in telling) < MIN_QUERY:
+        telling = filter(str.isalnum, query.casefold().replace(ID_PREFIX, ""))
+        # A wide character (CJK) counts as two.
+        if sum(1 + (unicodedata.east_asian_width(it) == "W") for it in telling) < MIN_QUERY:
             raise coded_error(
                 "learnings/filter_required:short_query", pointer="/query", least=MIN_QUERY
             )
-
-
-def _weight(character: str) -> int:
-    """The weight of a character in a query; a wide character (CJK) counts as two."""
-    if not character.isalnum():
-        return 0
-    return 2 if unicodedata.east_asian_width(character) == "W" else 1
 
 
 def _revoke_all(

@@ -180,12 +180,11 @@ def places(statement: str, sentence: str) -> Iterator[Span]:
 def _without_possessors(said: Sequence[FoldedWord], sentence: str) -> list[FoldedWord]:
     """A sentence without "của tôi", as `my` and `our` are no words that are compared."""
     return [
-        it for it in said if it.form not in (SELF, GROUP) or not _is_possessed(sentence, it.start)
+        it
+        for it in said
+        if it.form not in (SELF, GROUP)
+        or sentence[max(0, it.start - len(_OF)) : it.start].casefold() != _OF
     ]
-
-
-def _is_possessed(sentence: str, at: int) -> bool:
-    return sentence[max(0, at - len(_OF)) : at].casefold() == _OF
 
 
 def _start_with_voids(start: int, said: Sequence[FoldedWord]) -> int:
@@ -224,7 +223,7 @@ def _compared(made: Sequence[FoldedWord], sentence: str) -> list[FoldedWord]:
     """The words that are compared: without signs and perfect tense, `A of B` written as `B A`."""
     articles = {it.end for it in made if sentence[it.start : it.end].casefold() in _ARTICLES}
     kept = [
-        _as_copula(it)
+        it._replace(form=COPULA) if it.form in "=:" else it
         for it, after in zip(made, (*made[1:], None), strict=True)
         if it.form
         and (it.form not in _BREAKS or it.form in "=:")
@@ -267,10 +266,6 @@ def _named_before(at: int, kept: Sequence[FoldedWord], articles: Set[int]) -> in
         if kept[start].start - 1 in articles:
             return start
     return at - 1 if _names(kept[at - 1].form) else at
-
-
-def _as_copula(token: FoldedWord) -> FoldedWord:
-    return token._replace(form=COPULA) if token.form in "=:" else token
 
 
 def _names(form: str) -> bool:

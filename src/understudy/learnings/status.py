@@ -15,7 +15,10 @@ def status_of(unit: "Unit") -> dict[str, Any]:
     tallies = unit.candidates.tallies()
     learnings = unit.learnings.count_by_status()
     return {
-        "candidates": _by_state(tallies),
+        "candidates": {
+            str(state): sum(it.count for it in tallies if it.state == state)
+            for state in CandidateState
+        },
         "learnings": {str(status): learnings.get(status, 0) for status in LearningStatus},
         "review_queue": unit.review_queue.size(),
         "capture_queue": unit.capture_queue.size(),
@@ -65,10 +68,3 @@ def _rate(published: int, rejected: int) -> dict[str, Any]:
         "rejected": rejected,
         "acceptance_rate": round(published / decided, 4) if decided else None,
     }
-
-
-def _by_state(tallies: Iterable[CandidateTally]) -> dict[str, int]:
-    counted: Counter[str] = Counter()
-    for tally in tallies:
-        counted[tally.state] += tally.count
-    return {str(state): counted[state] for state in CandidateState}

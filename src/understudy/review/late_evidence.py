@@ -50,8 +50,8 @@ def settle_late(unit: "Unit", candidate: Candidate, *, now_ms: int, listeners: L
             settled = replace(settled, status=LearningStatus.ACTIVE, publish_tier=Tier.ACTIVE)
         else:
             settled = replace(settled, policy_decision=PolicyDecision.ESCALATED)
-            count = listeners.observer.learning_published
-            unit.after_commit(partial(count, PolicyDecision.ESCALATED))
+            count = listeners.observer.count
+            unit.after_commit(partial(count, "publications_total", PolicyDecision.ESCALATED))
     if status is not Verification.PENDING:
         _write(unit, settled, now_ms=now_ms)
 

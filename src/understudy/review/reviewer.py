@@ -133,7 +133,7 @@ class Reviewer:
         # The verdict is stored even if the lease is lost meanwhile.
         judgement = await while_held(asking, partial(self._extend, job), to_the_end=True)
         if judgement.is_failed:
-            self.listeners.observer.judge_failed()
+            self.listeners.observer.count("judge_failures_total")
         decision = after_judge(decision, judgement, policy.mode)
         await retry_while_db_down(self._remember, case, decision)
         return decision
@@ -188,7 +188,9 @@ class Reviewer:
             review = review_of(decision, case.policy, at_ms=now)
             unit.reviews.put(candidate.candidate_id, case.policy.digest, review)
             unit.review_queue.done(job)
-            unit.after_commit(partial(self.listeners.observer.candidate_reviewed, decision.action))
+            unit.after_commit(
+                partial(self.listeners.observer.count, "reviews_total", decision.action)
+            )
             if not case.is_applied:
                 note(unit, candidate, review)
                 return

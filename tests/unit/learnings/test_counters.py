@@ -9,11 +9,11 @@ from understudy.learnings.model import CapturePath, PolicyDecision, ReviewAction
 def test_everything_is_counted_by_its_kind_and_nothing_is_missing() -> None:
     counters = LearningCounters()
 
-    counters.candidate_proposed(CapturePath.LABELS)
-    counters.candidate_proposed(CapturePath.LABELS)
-    counters.candidate_reviewed(ReviewAction.REJECT)
-    counters.judge_failed()
-    counters.learning_published(PolicyDecision.MANUAL)
+    counters.count("candidates_total", CapturePath.LABELS)
+    counters.count("candidates_total", CapturePath.LABELS)
+    counters.count("reviews_total", ReviewAction.REJECT)
+    counters.count("judge_failures_total")
+    counters.count("publications_total", PolicyDecision.MANUAL)
 
     assert counters.snapshot() == {
         "candidates_total": {
@@ -40,6 +40,6 @@ def test_several_threads_lose_no_count() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         for _ in range(400):
-            pool.submit(counters.judge_failed)
+            pool.submit(counters.count, "judge_failures_total")
 
     assert counters.snapshot()["judge_failures_total"] == {"": 400}

@@ -99,6 +99,8 @@ def test_words_left_out_before_the_last_one_make_a_weak_proof(
          "The team ships on Mondays"),
         ("any reason we ship on Mondays and not on Fridays like others?", "ship on Mondays",
          "The team ships on Mondays"),
+        ("for charts use viridis, and you think that is a good idea for all of us?", "use viridis",
+         "Use viridis"),
         ("mình có nên luôn dùng tab không", "luôn dùng tab", "Người dùng luôn dùng tab"),
         ("我应该一直用 tab 吗", "一直用 tab", "用户一直用 tab"),
         ("Tell me whether Go has generics.", "whether Go has generics",

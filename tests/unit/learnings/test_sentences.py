@@ -3,8 +3,6 @@
 import pytest
 
 from understudy.learnings.already_decided import evidence_digest
-from understudy.learnings.extraction import FoundStatement
-from understudy.learnings.model import CapturePath, Kind
 from understudy.learnings.quotations import best_sentence, quotes_for, sentences
 from understudy.memory.record import RunEvidence
 
@@ -12,9 +10,8 @@ ATLAS = "Project codename is Atlas"
 
 
 def digest(request: str, outcome: str = "OK") -> str:
-    proposal = FoundStatement(kind=Kind.FACT, content=ATLAS, confidence=1, path=CapturePath.LABELS)
     evidence = RunEvidence(run_id="run_1", request=request, outcome=outcome)
-    return evidence_digest(proposal, evidence)
+    return evidence_digest(ATLAS, evidence)
 
 
 def test_the_first_sentence_with_most_of_the_words_carries_it() -> None:
