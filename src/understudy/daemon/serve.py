@@ -24,9 +24,9 @@ from understudy.api.app import create_app
 from understudy.console.app import mount as mount_console
 from understudy.core.errors import UnderstudyError
 from understudy.daemon.connections import server_config
+from understudy.daemon.homelock import HomeLock, HomeLocked
 from understudy.daemon.services import Services
 from understudy.daemon.wiring import Daemon, warm_up
-from understudy.engine.homelock import HomeLock, HomeLocked
 from understudy.redaction.scrub import scrub, scrub_json
 from understudy.settings import Settings
 from understudy.settings.program import program_name, url_option

@@ -35,6 +35,9 @@ BATCH: Final = 500
 MAX_THREADS: Final = 64
 # The engine's records of work, without input and output; not on the event loop.
 _found: Final = partial(DBOS.list_workflows, load_input=False, load_output=False)
+_handed: Final = partial(
+    EnqueueOptions, workflow_name=WORKFLOW, queue_name=QUEUE, app_version=APPLICATION_VERSION
+)
 # Executes a run until it ends or sleeps.
 Execute = Callable[[str], Awaitable[None]]
 Work = Callable[[str], Coroutine[Any, Any, None]]
@@ -107,10 +110,8 @@ class DurableEngine:
         logging.getLogger("dbos").setLevel(logging.ERROR)
         for starting in tuple(self._starting):
             starting.cancel()
-        if self._client is not None:
-            await asyncio.to_thread(self._client.destroy)
-        else:
-            await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
+        end = self._client.destroy if self._client else partial(DBOS.destroy, destroy_registry=True)
+        await asyncio.to_thread(end)
 
     def submit(self, run: Run) -> None:
         """Start work on a run whose row is committed; may be called from any thread.
@@ -131,13 +132,7 @@ class DurableEngine:
                 with SetWorkflowID(run.work_id):
                     await DBOS.start_workflow_async(self._work, run.run_id)
             elif self._client is not None:
-                options: EnqueueOptions = {
-                    "workflow_name": WORKFLOW,
-                    "queue_name": QUEUE,
-                    "workflow_id": run.work_id,
-                    "app_version": APPLICATION_VERSION,
-                }
-                await self._client.enqueue_async(options, run.run_id)
+                await self._client.enqueue_async(_handed(workflow_id=run.work_id), run.run_id)
         except Exception:
             log.exception("engine.not_started", work_id=run.work_id)
 

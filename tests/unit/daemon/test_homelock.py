@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from understudy.daemon.homelock import HomeLock, HomeLocked
 from understudy.engine.heartbeat import lock_number
-from understudy.engine.homelock import HomeLock, HomeLocked
 
 
 def test_a_home_has_one_daemon_at_a_time(tmp_path: Path) -> None:
