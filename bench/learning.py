@@ -301,8 +301,8 @@ def _verification(pipeline: Pipeline, rows: Sequence[Row]) -> list[bool]:
     for judge, name in ((False, "judge off"), (True, "judge says supported")):
         pipeline.policy(route="fake", judge=judge)
         _by_language(f"{name}: supported told", _found(pipeline.told(held, right)))
-        # A judge that says yes to everything shows only what is left to it.
-        met += _never_told(name, pipeline.told(loose, eager), has_target=not judge)
+        # Also with a judge that says yes to everything.
+        met += _never_told(name, pipeline.told(loose, eager))
     return met
 
 
@@ -363,15 +363,14 @@ def _by_language(
     return met
 
 
-def _never_told(name: str, found: Sequence[Told], *, has_target: bool = True) -> list[bool]:
+def _never_told(name: str, found: Sequence[Told]) -> list[bool]:
     """What must not be told, by why; the rest is printed without a target."""
     met, rest = [], list(found)
     for of, categories in NEVER_TOLD.items():
         some = [it for it in found if it.row["category"] in categories]
         rest = [it for it in rest if it not in some]
         if some:
-            most = 1.0 if has_target else None
-            met.append(_share(f"{name}: {of} told", some, at_most=most))
+            met.append(_share(f"{name}: {of} told", some, at_most=1.0))
     _share(f"{name}: the rest (tasks, the moment) told", rest)
     return met
 
