@@ -36,7 +36,7 @@ from understudy.api.services import (
 from understudy.api.two_people import with_second
 from understudy.core.errors import coded_error
 from understudy.core.mistakes import many_mistakes
-from understudy.core.principal import Principal, Role
+from understudy.core.principal import Principal
 from understudy.core.sight import current_sight, sight_of
 from understudy.core.strict_json import check_text, parse
 from understudy.i18n.locales import DEFAULT, current_locale
@@ -177,7 +177,7 @@ def _watch(
     """End a stream when its caller may no longer read it: token deleted, or role lowered."""
 
     def admit() -> None:
-        identify(request, services).require(operation.role or Role.VIEWER)
+        operation.admit(identify(request, services))
 
     headers = request.headers
     credentials = (headers.get("authorization"), headers.get("cookie"), headers.get(ACT_FOR))
@@ -201,7 +201,7 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
     request.state.principal = principal
     current_sight.set(sight_of(principal, services.resources.settings.isolation))
     current_locale.set(language_of(request.scope) or DEFAULT)
-    principal.require(operation.role)
+    operation.admit(principal)
     if request.method not in SAFE_METHODS:
         require_ready(services)
 

@@ -126,6 +126,8 @@ def _complete(method: str, operation: dict[str, Any], needs: Operation) -> None:
     operation["security"] = [] if needs.role is None else [{"token": []}]
     if needs.role is not None:
         operation["x-role"] = needs.role.value
+        if needs.by_client:
+            operation["x-clients"] = True
     if needs.two is not None:
         operation["responses"]["202"] = {
             "description": "It waits for a second person",

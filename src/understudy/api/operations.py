@@ -9,7 +9,7 @@ from pydantic import SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
 from starlette.responses import Response
 
 from understudy.api.limits import MAX_BODY_BYTES
-from understudy.core.principal import Role
+from understudy.core.principal import Principal, Role
 from understudy.core.showable import showable
 from understudy.runtime.two_people import TwoApprovers
 
@@ -51,6 +51,8 @@ class Operation:
 
     # None: no token is needed.
     role: Role | None
+    # Whether connected agents may call it, whose role is below every other.
+    by_client: bool = False
     # The audit action, if it is not the operation id.
     action: str | None = None
     # The body field with the resource id, if the path has none.
@@ -70,6 +72,11 @@ class Operation:
     # Whether the guard scans the content: such requests wait in their own queue.
     scans: bool = False
 
+    def admit(self, principal: Principal) -> None:
+        """Raise `Rejected` unless this caller may call the operation."""
+        if not (self.by_client and principal.role is Role.CLIENT):
+            principal.require(self.role or Role.VIEWER)
+
     def __call__(self, endpoint: Endpoint) -> Endpoint:
         """Attach the declaration to a route function, once."""
         if hasattr(endpoint, _ATTRIBUTE):
@@ -80,6 +87,7 @@ class Operation:
 
 
 anyone = partial(Operation, role=None)
+client = partial(Operation, role=Role.OPERATOR, by_client=True)
 viewer = partial(Operation, role=Role.VIEWER)
 operator = partial(Operation, role=Role.OPERATOR)
 admin = partial(Operation, role=Role.ADMIN)

@@ -904,6 +904,16 @@ class FlowsCalls(Group[S]):
         """Stop all that goes on in a flow; one that has ended is answered as it is."""
 
 
+class HooksCalls(Group[S]):
+    """Calls about hooks."""
+
+    @POST("/v1/hooks/{tool}")
+    def post(self, tool: str, *, key: str | None = None) -> Mapping[str, Any]:
+        """Answer a hook event in the tool's own shape. The start of a session and a prompt are
+        answered with reviewed learnings; the turn is recorded when it ends. An event that is
+        unknown changes nothing and is answered with an empty object."""
+
+
 class InboxCalls(Group[S]):
     """Calls about inbox."""
 
@@ -2336,6 +2346,7 @@ class Operations(Generic[S]):
         self.daemon: DaemonCalls[S] = DaemonCalls(transport)
         self.deliveries: DeliveriesCalls[S] = DeliveriesCalls(transport)
         self.flows: FlowsCalls[S] = FlowsCalls(transport)
+        self.hooks: HooksCalls[S] = HooksCalls(transport)
         self.inbox: InboxCalls[S] = InboxCalls(transport)
         self.keys: KeysCalls[S] = KeysCalls(transport)
         self.lab: LabCalls[S] = LabCalls(transport)

@@ -9,6 +9,8 @@ from understudy.core.errors import coded_error
 class Role(StrEnum):
     """The role of a token; each role includes the ones before it."""
 
+    # A connected agent: what operations offer to clients by name, and nothing that decides.
+    CLIENT = "client"
     VIEWER = "viewer"
     OPERATOR = "operator"
     ADMIN = "admin"

@@ -30,9 +30,11 @@ current_sight: ContextVar[Sight] = ContextVar("current_sight", default=WHOLE)
 def sight_of(principal: Principal, isolation: Isolation) -> Sight:
     """The sight of a principal.
 
-    Viewers see nothing sensitive; with isolation, only admins see what belongs to other users.
+    Viewers see nothing sensitive; with isolation, only admins see what belongs to other users. A
+    connected agent sees only what belongs to its own user in either case.
     """
-    is_alone = isolation == PER_USER and not principal.role.includes(Role.ADMIN)
+    is_client = principal.role is Role.CLIENT
+    is_alone = is_client or (isolation == PER_USER and not principal.role.includes(Role.ADMIN))
     return Sight(
         user_id=principal.user_id if is_alone else None,
         sees_sensitive=principal.role.includes(Role.OPERATOR),

@@ -39,6 +39,8 @@ from understudy.evolution.record import EvolutionRecord
 from understudy.evolution.soul import SoulLimits
 from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
 from understudy.evolution.usage_review import Suggester
+from understudy.foreign.hooks import Hooks
+from understudy.foreign.record import ForeignTurns
 from understudy.inbox.service import InboxService
 from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.service import MailboxService
@@ -132,6 +134,10 @@ class Services:
         self._add_rollouts()
         self.inbox = InboxService(units=units, clock=clock, rollouts=self.rollouts)
         self.runs = RunServices(resources, self.intake, self.run_ended, self._check_input, names)
+        self.foreign = ForeignTurns(
+            units=units, clock=clock, defaults=self.defaults, run_ended=self.run_ended
+        )
+        self.hooks = Hooks(units=units, clock=clock, turns=self.foreign)
         self.firing = _firing(resources, self.intake, self.tokens)
         self.schedules = _schedules(resources, self.firing)
         self.mailboxes = _mailboxes(resources)

@@ -439,7 +439,9 @@ def _suggestions(unit: "Unit", lesson: Lesson) -> int:
 
 
 def _source(run: Run) -> LearningSource:
-    return LearningSource(run_id=run.run_id, session_id=run.session_id, agent_id=run.agent_id)
+    return LearningSource(
+        run_id=run.run_id, session_id=run.session_id, agent_id=run.agent_id, client=run.client
+    )
 
 
 def _evidence_refs(record: RunMemoryRecord) -> tuple[EvidenceRef, ...]:
@@ -479,9 +481,7 @@ def summary_of(run: Run, record: RunMemoryRecord, *, now_ms: int, is_untrusted: 
         content=_showable(cut(record.memory.summary, MAX_CONTENT_CHARS - 1)),
         sensitivity=Sensitivity.SENSITIVE,
         confidence=CONFIDENCE,
-        source=LearningSource(
-            run_id=record.run_id, session_id=record.session_id, agent_id=run.agent_id
-        ),
+        source=_source(run),
         evidence_refs=(EvidenceRef(run_id=record.run_id),),
         expires_at_ms=now_ms + KEPT_MS,
         capture_path=CapturePath.RUN_SUMMARY,

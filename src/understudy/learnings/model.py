@@ -187,6 +187,8 @@ class LearningSource:
     run_id: Omitted[str] = None
     session_id: Omitted[str] = None
     agent_id: Omitted[str] = None
+    # The program that reported the run, where we do not run the agent.
+    client: Omitted[str] = None
     input_event_offset: Omitted[int] = None
     observation_id: Omitted[str] = None
     derivation_id: Omitted[str] = None

@@ -18,6 +18,8 @@ from understudy.runs.taint import (
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
 
+# Kinds of runs whose input the user typed just then.
+TYPED_NOW: Final = frozenset({RunKind.INPUT, RunKind.FOREIGN_TURN})
 # With one of these sources, the user of the run did not type the input.
 _NOT_OF_USER: Final = frozenset((*(code for code, _ in INPUT_SOURCES), TaintSource.OTHER_AGENT))
 
@@ -43,7 +45,7 @@ def is_typed_in(run: Run, sources: Iterable[str], *, statement: str, request: st
     A file, a text that was passed on and the task of a sidechain are not typed by the user, and
     neither is a text that the request hands over.
     """
-    is_typed = run.kind is RunKind.INPUT and is_of_user(sources)
+    is_typed = run.kind in TYPED_NOW and is_of_user(sources)
     return is_typed and is_typed_by_user(statement, request)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from understudy.learnings.model import Candidate, CapturePath, Kind, Origin, ReviewAction
 from understudy.learnings.normal_form import has_lookalikes, plain, words
 from understudy.learnings.secrets import secret_reason
-from understudy.review.policy import LearningPolicy, PublicationSettings
+from understudy.review.policy import LearningPolicy, PolicyRule, PublicationSettings
 from understudy.review.rule_match import Adjustment, RuleTrace, Trace, trace_rules
 
 # Kinds made of scrubbed text, whose markers look like secrets.
@@ -32,7 +32,8 @@ class _Limit:
     """A limit on what automation may publish, or publish as active."""
 
     code: str
-    applies: Callable[[Candidate, PublicationSettings], bool]
+    # Given the candidate, the settings, and the rule that decided.
+    applies: Callable[[Candidate, PublicationSettings, PolicyRule | None], bool]
     instead: ReviewAction
     says: str
     # The actions that it replaces.
@@ -44,41 +45,51 @@ _LIMITS: Final = (
     _Limit(
         code="declined_before",
         # A proposal by the API is deliberate, so the limit is for the daemon alone.
-        applies=lambda it, _: it.declined_before and it.origin is Origin.DAEMON,
+        applies=lambda it, *_: it.declined_before and it.origin is Origin.DAEMON,
         instead=ReviewAction.MANUAL_REVIEW,
         says="a person said no to the same thing before, so a person decides",
         limited=_PUBLISHING,
     ),
     _Limit(
+        code="client",
+        # What another program reports is a claim, unless the operator's rule trusts that program.
+        applies=lambda it, _, rule: (
+            it.source.client is not None and (rule is None or rule.client is None)
+        ),
+        instead=ReviewAction.MANUAL_REVIEW,
+        says="the client of an agent reported it and no rule names that client, so a person decides",
+        limited=_PUBLISHING,
+    ),
+    _Limit(
         code="usage",
-        applies=lambda it, _: it.capture_path is CapturePath.USAGE,
+        applies=lambda it, *_: it.capture_path is CapturePath.USAGE,
         instead=ReviewAction.MANUAL_REVIEW,
         says="it was suggested from counting what runs do, so a person decides",
         limited=_PUBLISHING,
     ),
     _Limit(
         code="rollout",
-        applies=lambda it, _: it.capture_path is CapturePath.ROLLOUT,
+        applies=lambda it, *_: it.capture_path is CapturePath.ROLLOUT,
         instead=ReviewAction.MANUAL_REVIEW,
         says="it asks somebody to look at a promoted skill, so a person decides",
         limited=_PUBLISHING,
     ),
     _Limit(
         code="mixed_scripts",
-        applies=lambda it, _: has_lookalikes(words(plain(it.content))),
+        applies=lambda it, *_: has_lookalikes(words(plain(it.content))),
         instead=ReviewAction.MANUAL_REVIEW,
         says="it has letters of one script that pass for another's, so a person decides",
         limited=_PUBLISHING,
     ),
     _Limit(
         code="procedure",
-        applies=lambda it, _: it.kind is Kind.PROCEDURE,
+        applies=lambda it, *_: it.kind is Kind.PROCEDURE,
         instead=ReviewAction.MANUAL_REVIEW,
         says="a procedure is never published as active without a person",
     ),
     _Limit(
         code="api_origin",
-        applies=lambda it, policy: (
+        applies=lambda it, policy, _: (
             it.origin is Origin.API and not policy.allow_api_origin_active_publication
         ),
         instead=ReviewAction.PUBLISH_PROVISIONAL,
@@ -86,7 +97,7 @@ _LIMITS: Final = (
     ),
     _Limit(
         code="derived_from_untrusted",
-        applies=lambda it, policy: (
+        applies=lambda it, policy, _: (
             it.derived_from_untrusted and not policy.allow_untrusted_active_publication
         ),
         instead=ReviewAction.PUBLISH_PROVISIONAL,
@@ -111,7 +122,7 @@ def evaluate(candidate: Candidate, policy: LearningPolicy, *, now_ms: int) -> Ev
         )
     decided = next((it for it in rules if it.decided), None)
     action, reason = _said(decided, settings)
-    adjustments = _adjust(candidate, settings, action)
+    adjustments = _adjust(candidate, settings, action, decided)
     return Evaluation(
         action=adjustments[-1].after if adjustments else action,
         matched_rule_name=decided.name if decided else None,
@@ -130,11 +141,15 @@ def _said(decided: RuleTrace | None, settings: PublicationSettings) -> tuple[Rev
 
 
 def _adjust(
-    candidate: Candidate, settings: PublicationSettings, action: ReviewAction
+    candidate: Candidate,
+    settings: PublicationSettings,
+    action: ReviewAction,
+    decided: RuleTrace | None,
 ) -> tuple[Adjustment, ...]:
     """The first limit that replaces the action, if any."""
+    rule = settings.rules[decided.index] if decided else None
     limits = (it for it in _LIMITS if action in it.limited)
-    limit = next((it for it in limits if it.applies(candidate, settings)), None)
+    limit = next((it for it in limits if it.applies(candidate, settings, rule)), None)
     if limit is None:
         return ()
     return (Adjustment(code=limit.code, before=action, after=limit.instead, reason=limit.says),)

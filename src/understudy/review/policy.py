@@ -50,6 +50,8 @@ class PolicyRule:
     sensitivity: Annotated[Sensitivity | None, OMIT] = None
     min_confidence: Annotated[Annotated[int, Whole(0, 100)] | None, OMIT] = None
     derived_from_untrusted: Annotated[StrictBool | None, OMIT] = None
+    # The program that reported the source run; what it reports is published by no other rule.
+    client: Annotated[_Id | None, OMIT] = None
     require_evidence: StrictBool = False
     require_source_run: StrictBool = False
     require_source_session: StrictBool = False

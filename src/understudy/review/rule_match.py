@@ -99,6 +99,7 @@ FIELDS: Final[Mapping[str, RuleField]] = {
     "kind": _same(lambda it: it.kind),
     "sensitivity": _same(lambda it: it.sensitivity),
     "derived_from_untrusted": _same(lambda it: it.derived_from_untrusted),
+    "client": _same(lambda it: it.source.client),
     "min_confidence": RuleField(
         lambda it: it.confidence,
         lambda has, least: isinstance(has, int) and isinstance(least, int) and has >= least,

@@ -39,6 +39,8 @@ class RunKind(StrEnum):
     PARENT_CLARIFICATION = "parent_clarification"
     APPROVAL_RESUME = "approval_resume"
     USER_QUESTION_RESUME = "user_question_resume"
+    # Reported by the client of an agent that we do not run; it has ended when it is stored.
+    FOREIGN_TURN = "foreign_turn"
 
 
 class RunStatus(StrEnum):
@@ -224,6 +226,11 @@ class Run:
     # How often it was woken, and whether a wake-up arrived while it was still awake.
     wakes: int = 0
     nudged: bool = False
+
+    @property
+    def client(self) -> str | None:
+        """The program that reported it, for a turn of an agent that we do not run."""
+        return self.request.source_plugin if self.kind is RunKind.FOREIGN_TURN else None
 
     @property
     def work_id(self) -> str:

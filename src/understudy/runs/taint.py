@@ -46,6 +46,7 @@ TYPED: Final = frozenset(
         RunKind.GOAL_CONTINUATION,
         RunKind.APPROVAL_RESUME,
         RunKind.USER_QUESTION_RESUME,
+        RunKind.FOREIGN_TURN,
     }
 )
 _OURS: Final = RunRequest()
@@ -70,6 +71,8 @@ REPORTING_TOOLS: Final = frozenset(
 def is_passed_on(run: Run) -> bool:
     """Whether the input of a run came from another user or a program."""
     request = run.request
+    if run.kind is RunKind.FOREIGN_TURN:
+        return False
     if (request.source_plugin, request.source_kind) not in OWN_SOURCES:
         return True
     return request.actor_id not in (_OURS.actor_id, run.user_id)

@@ -133,6 +133,7 @@ OWNED: Final[Mapping[sa.Table, Rule]] = {
     t.sidechains: _of_session,
     t.session_mcp_servers: _of_session,
     t.session_bindings: _of_session,
+    t.client_events: _of_session,
     t.project_sessions: _of_session,
     t.messages: _of_session,
     t.artifacts: _of_run,

@@ -22,6 +22,7 @@ from understudy.storage.chains import Chains
 from understudy.storage.channel_messages import ChannelMessageStore
 from understudy.storage.channel_turns import ChannelTurnStore
 from understudy.storage.channels import ChannelStore
+from understudy.storage.client_events import ClientEventStore
 from understudy.storage.deliveries import DeliveryStore, WebhookSecretStore
 from understudy.storage.engine import Dialect
 from understudy.storage.evolution import EvolutionStore, ProposalStore, SuggestionStore
@@ -81,6 +82,7 @@ class Stores:
     assets = opened(lambda self: AssetStore(self.connection, self._dialect))
     feed = opened(lambda self: FeedStore(self.connection))
     sessions = opened(lambda self: SessionStore(self.connection, self._dialect))
+    client_events = opened(lambda self: ClientEventStore(self.connection))
     bindings = opened(lambda self: BindingStore(self.connection))
     runs = opened(lambda self: RunStore(self.connection, self._dialect, self._cached))
     candidates = opened(lambda self: CandidateStore(self.connection, self._dialect, self._cached))

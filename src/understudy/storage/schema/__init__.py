@@ -70,6 +70,7 @@ from understudy.storage.schema.runs import artifacts, debug_requests, receipts, 
 from understudy.storage.schema.schedules import schedule_executions, schedules
 from understudy.storage.schema.sessions import (
     accepted_mcp_tools,
+    client_events,
     journal,
     personas,
     project_sessions,
@@ -123,6 +124,7 @@ __all__ = [
     "channel_stimuli",
     "channel_threads",
     "channels",
+    "client_events",
     "daemons",
     "debug_requests",
     "deliveries",

@@ -204,3 +204,14 @@ session_mcp_servers = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("body", Json, nullable=False),
 )
+
+# Events of clients whose turn goes on.
+client_events = sa.Table(
+    "client_events",
+    metadata,
+    sa.Column("session_id", sa.Text, sa.ForeignKey("sessions.session_id"), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("body", Json, nullable=False),
+    sa.Column("at_ms", Ms, nullable=False),
+)

@@ -1,0 +1,217 @@
+"""Hook events of Claude Code and Codex: each is kept until the turn ends, and answered at once."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from understudy.core.clock import Clock
+from understudy.core.errors import coded_error
+from understudy.core.principal import Principal
+from understudy.foreign.context import context_of, standing
+from understudy.foreign.record import ForeignTurns
+from understudy.foreign.turn import Conversation, ForeignCall, ForeignTurn, turn_key
+from understudy.foreign.typed import words_of
+from understudy.retrieval.learned import learn_context
+from understudy.retrieval.recollect import QUERY_CHARS
+from understudy.sessions.model import Session
+
+if TYPE_CHECKING:
+    from understudy.storage.unit import Unit, Units
+
+Event = Mapping[str, Any]
+Answer = dict[str, Any]
+# The events that a turn is made of, and the most characters kept of each.
+MAX_EVENTS: Final = 2_000
+MAX_TEXT_CHARS: Final = 200_000
+MAX_RESULT_CHARS: Final = 32_000
+# A repeat of the same words in one conversation beyond this is taken for the same turn.
+MAX_REPEATS: Final = 1_000
+
+
+class HookTool(StrEnum):
+    """A coding agent whose hooks we answer."""
+
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+
+
+class HookEvent(StrEnum):
+    """An event that we act on; every other one is answered with nothing."""
+
+    SESSION_START = "SessionStart"
+    PROMPT = "UserPromptSubmit"
+    TOOL_USED = "PostToolUse"
+    TOOL_FAILED = "PostToolUseFailure"
+    STOP = "Stop"
+    SESSION_END = "SessionEnd"
+
+
+# The events that end a turn.
+_ENDS: Final = frozenset({HookEvent.STOP, HookEvent.SESSION_END})
+_CALLS: Final = frozenset({HookEvent.TOOL_USED, HookEvent.TOOL_FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """Answers the hook events of a client, and records what it did."""
+
+    units: "Units"
+    clock: Clock
+    turns: ForeignTurns
+
+    def answer(self, principal: Principal, tool: HookTool, event: Event) -> Answer:
+        """The answer to an event, in the shape of the client that sent it."""
+        name, conversation = _name_of(event), _conversation(tool, event)
+        act = _ACTS.get(name)
+        if act is None:
+            return {}
+        with self.units.write() as unit:
+            session = self.turns.session_of(unit, principal, conversation)
+            return act(self, Arrival(unit, principal, conversation, session, event))
+
+    def started(self, it: "Arrival") -> Answer:
+        """The standing learnings, at the start of a conversation."""
+        found = learn_context(it.unit, it.session, None, self.clock.now_ms())
+        context, _ = context_of(standing(found.kept))
+        return _with_context(HookEvent.SESSION_START, context)
+
+    def prompted(self, it: "Arrival") -> Answer:
+        """The relevant learnings, when a person has typed something."""
+        # The turn before may have been interrupted.
+        self._close(it)
+        asked = words_of(_text(it.event, "prompt", MAX_TEXT_CHARS))
+        query = asked.typed[:QUERY_CHARS]
+        found = learn_context(it.unit, it.session, query, self.clock.now_ms()).kept if query else ()
+        relevant = [each for each in found if each not in standing(found)]
+        context, given = context_of(relevant)
+        kept = {"typed": asked.typed, "injected": asked.injected, "remembered": given}
+        self._keep(it, HookEvent.PROMPT, kept)
+        return _with_context(HookEvent.PROMPT, context)
+
+    def used(self, it: "Arrival") -> Answer:
+        """Keep a tool call with what came back."""
+        response = it.event.get("tool_response", it.event.get("error", ""))
+        arguments = it.event.get("tool_input")
+        call = {
+            "id": _text(it.event, "tool_use_id", 200),
+            "name": _text(it.event, "tool_name", 200) or "tool",
+            "arguments": _bounded(arguments if isinstance(arguments, Mapping) else {}),
+            "result": _plain(response)[:MAX_RESULT_CHARS],
+            "failed": _name_of(it.event) == HookEvent.TOOL_FAILED,
+        }
+        self._keep(it, HookEvent.TOOL_USED, call)
+        return {}
+
+    def ended(self, it: "Arrival") -> Answer:
+        """Record the turn."""
+        said = _text(it.event, "last_assistant_message", MAX_TEXT_CHARS)
+        self._close(it, said=said, model=_text(it.event, "model", 200) or None)
+        return {}
+
+    def _keep(self, it: "Arrival", name: HookEvent, body: Mapping[str, Any]) -> None:
+        it.unit.client_events.add(
+            it.session.session_id, name, body, at_ms=self.clock.now_ms(), most=MAX_EVENTS
+        )
+
+    def _close(self, it: "Arrival", *, said: str = "", model: str | None = None) -> None:
+        """Record the turn whose events are kept; without any there is none."""
+        kept = it.unit.client_events.take(it.session.session_id)
+        prompts = [each.body for each in kept if each.name == HookEvent.PROMPT]
+        calls = [each.body for each in kept if each.name in _CALLS]
+        typed = "\n".join(str(each["typed"]) for each in prompts)
+        turn = ForeignTurn(
+            of=it.conversation,
+            turn=self._key(it, typed),
+            typed=typed,
+            said=said,
+            injected=tuple(text for each in prompts for text in each["injected"]),
+            calls=tuple(_call(each) for each in _once(calls)),
+            remembered=tuple(dict.fromkeys(id_ for each in prompts for id_ in each["remembered"])),
+            model=model,
+            began_at_ms=kept[0].at_ms if kept else None,
+        )
+        if kept and not turn.is_empty:
+            self.turns.record_in(it.unit, it.principal, turn)
+
+    def _key(self, it: "Arrival", typed: str) -> str:
+        """The key of the next turn with these words."""
+        keys = (turn_key(typed, number) for number in range(1, MAX_REPEATS + 1))
+        user, of = it.principal.user_id, it.conversation
+        return next(
+            (key for key in keys if it.unit.runs.get(of.run_id(user, key)) is None),
+            turn_key(typed, MAX_REPEATS),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An event with its conversation, in the transaction that answers it."""
+
+    unit: "Unit"
+    principal: Principal
+    conversation: Conversation
+    session: Session
+    event: Event
+
+
+_ACTS: Final[Mapping[str, Callable[[Hooks, Arrival], Answer]]] = {
+    HookEvent.SESSION_START: Hooks.started,
+    HookEvent.PROMPT: Hooks.prompted,
+    HookEvent.TOOL_USED: Hooks.used,
+    HookEvent.TOOL_FAILED: Hooks.used,
+    HookEvent.STOP: Hooks.ended,
+    HookEvent.SESSION_END: Hooks.ended,
+}
+
+
+def _name_of(event: Event) -> str:
+    name = event.get("hook_event_name")
+    if not isinstance(name, str) or not name:
+        raise coded_error("foreign/no_hook_event", pointer="/hook_event_name")
+    return name
+
+
+def _conversation(tool: HookTool, event: Event) -> Conversation:
+    conversation = event.get("session_id")
+    if not isinstance(conversation, str):
+        raise coded_error("foreign/no_hook_event", pointer="/session_id")
+    found = Conversation(source=str(tool), conversation=conversation)
+    found.check()
+    return found
+
+
+def _with_context(name: HookEvent, context: str) -> Answer:
+    if not context:
+        return {}
+    return {"hookSpecificOutput": {"hookEventName": str(name), "additionalContext": context}}
+
+
+def _call(kept: Mapping[str, Any]) -> ForeignCall:
+    return ForeignCall(
+        name=kept["name"],
+        arguments=kept["arguments"],
+        result=kept["result"],
+        failed=kept["failed"],
+    )
+
+
+def _once(calls: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The calls, each once: a client may send an event again."""
+    return list({each["id"] or str(at): each for at, each in enumerate(calls)}.values())
+
+
+def _text(event: Event, name: str, limit: int) -> str:
+    value = event.get(name)
+    return value[:limit] if isinstance(value, str) else ""
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _bounded(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a call; long ones as the beginning of their text."""
+    text = _plain(arguments)
+    return arguments if len(text) <= MAX_RESULT_CHARS else {"cut": text[:MAX_RESULT_CHARS]}

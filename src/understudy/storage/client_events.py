@@ -1,0 +1,53 @@
+"""The events of clients whose turn goes on: kept until the turn is recorded."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+
+from understudy.storage.schema import client_events
+
+
+class ClientEvent(NamedTuple):
+    """One event of a turn."""
+
+    name: str
+    body: Mapping[str, Any]
+    at_ms: int
+
+
+class ClientEventStore:
+    """Events by session; the row of the session is locked by whoever writes."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(
+        self, session_id: str, name: str, body: Mapping[str, Any], *, at_ms: int, most: int
+    ) -> bool:
+        """Keep one more event; False, and nothing, where there are as many as may be."""
+        number = self._connection.execute(_NEXT, {"of": session_id}).scalar_one()
+        if number > most:
+            return False
+        row = {
+            "session_id": session_id,
+            "number": number,
+            "name": name,
+            "body": dict(body),
+            "at_ms": at_ms,
+        }
+        self._connection.execute(sa.insert(client_events), row)
+        return True
+
+    def take(self, session_id: str) -> tuple[ClientEvent, ...]:
+        """The events of a session in order; they are kept no longer."""
+        rows = self._connection.execute(_OF_SESSION, {"of": session_id}).all()
+        if rows:
+            self._connection.execute(_DROP, {"of": session_id})
+        return tuple(ClientEvent(row.name, row.body, row.at_ms) for row in rows)
+
+
+_IS_OF: Final = client_events.c.session_id == sa.bindparam("of")
+_NEXT: Final = sa.select(sa.func.coalesce(sa.func.max(client_events.c.number), 0) + 1).where(_IS_OF)
+_OF_SESSION: Final = sa.select(client_events).where(_IS_OF).order_by(client_events.c.number)
+_DROP: Final = sa.delete(client_events).where(_IS_OF)
