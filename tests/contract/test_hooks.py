@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.api_in_process import Caller, serving
 from tests.support.run_harness import make_settings
+from understudy.api.in_process import OperationRefused
+from understudy.foreign.folders import CONNECTED
 from understudy.settings import Settings
 from understudy.testing.fake_model import FakeModel
 
@@ -23,7 +25,7 @@ def settings(tmp_path: Path, fake: FakeModel, prepared_url: str) -> Settings:
 
 
 async def hook(call: Caller, name: str, tool: str = "claude-code", **fields: Any) -> Any:
-    event = {"hook_event_name": name, "session_id": TALK, "cwd": "/work", **fields}
+    event = {"hook_event_name": name, "session_id": TALK, **fields}
     return await call("hooks.post", tool=tool, body=event)
 
 
@@ -169,3 +171,174 @@ async def test_a_rule_that_names_the_client_publishes_what_it_reports(settings: 
         await turn(call, "Preference: Indent with tabs.")
 
         assert (await decided(call))["state"] == "published"
+
+
+@pytest.fixture
+def work(settings: Settings) -> Path:
+    """A folder that a person has connected."""
+    folder = (settings.home / "project").resolve()
+    folder.mkdir()
+    (settings.home / CONNECTED).write_text(
+        json.dumps([{"tool": "claude-code", "folders": [str(folder)]}])
+    )
+    return folder
+
+
+async def asks_to_write(call: Caller, work: Path, content: str, **more: str) -> str:
+    """Why a write of MEMORY.md is refused; empty for one that may go on."""
+    answer = await hook(
+        call,
+        "PreToolUse",
+        cwd=str(work),
+        tool_name="Write",
+        tool_input={"file_path": str(work / "MEMORY.md"), "content": content},
+        **more,
+    )
+    if not answer:
+        return ""
+    said = answer["hookSpecificOutput"]
+    assert (said["hookEventName"], said["permissionDecision"]) == ("PreToolUse", "deny")
+    reason: str = said["permissionDecisionReason"]
+    return reason
+
+
+async def waiting(call: Caller) -> list[dict[str, Any]]:
+    return [it for it in await call.items("inbox.list") if it["kind"] == "soul_proposal"]
+
+
+async def decide(call: Caller, decision: str, proposal_id: str, **body: str) -> Any:
+    return await call(
+        f"agents.{decision}_proposal",
+        agent_id="claude-code",
+        proposal_id=proposal_id,
+        body=body or None,
+    )
+
+
+async def test_a_write_to_memory_is_held_shown_as_a_diff_and_applied_once_approved(
+    settings: Settings, work: Path
+) -> None:
+    (work / "MEMORY.md").write_text("- we deploy on Mondays\n")
+    async with serving(settings) as call:
+        await hook(call, "UserPromptSubmit", cwd=str(work), prompt="Remember that I like tabs.")
+        wanted = "- we deploy on Mondays\n- the user likes tabs\n"
+        reason = await asks_to_write(call, work, wanted)
+        await hook(call, "Stop", cwd=str(work), last_assistant_message="It waits.")
+
+        (item,) = await waiting(call)
+        assert item["id"] in reason
+        shown = await call("agents.proposal", agent_id="claude-code", proposal_id=item["id"])
+        assert "+- the user likes tabs" in shown["diff"]
+        assert " - we deploy on Mondays" in shown["diff"]
+        run = await call("runs.get", run_id=item["run_id"])
+        assert run["request"]["text_preview"] == "Remember that I like tabs."
+        assert (work / "MEMORY.md").read_text() == "- we deploy on Mondays\n"
+
+        await decide(call, "approve", item["id"])
+        assert (work / "MEMORY.md").read_text() == wanted
+        assert await asks_to_write(call, work, wanted) == ""
+
+
+async def test_a_write_is_proposed_once_however_often_it_is_tried(
+    settings: Settings, work: Path
+) -> None:
+    async with serving(settings) as call:
+        reasons = [await asks_to_write(call, work, "- tabs\n") for _ in range(3)]
+
+        assert len(set(reasons)) == 1
+        assert len(await waiting(call)) == 1
+
+
+async def test_a_rejected_write_stays_refused_with_the_reason(
+    settings: Settings, work: Path
+) -> None:
+    async with serving(settings) as call:
+        await asks_to_write(call, work, "- tabs\n")
+        (item,) = await waiting(call)
+        await decide(call, "reject", item["id"], reason="we use spaces")
+
+        assert "we use spaces" in await asks_to_write(call, work, "- tabs\n")
+        assert await waiting(call) == []
+        assert not (work / "MEMORY.md").exists()
+
+
+async def test_an_approval_does_not_overwrite_what_changed_meanwhile(
+    settings: Settings, work: Path
+) -> None:
+    async with serving(settings) as call:
+        await asks_to_write(call, work, "- tabs\n")
+        (item,) = await waiting(call)
+        (work / "MEMORY.md").write_text("- by hand\n")
+
+        with pytest.raises(OperationRefused) as refused:
+            await decide(call, "approve", item["id"])
+
+        assert refused.value.problem["code"] == "memory_file_changed"
+        assert (work / "MEMORY.md").read_text() == "- by hand\n"
+        assert len(await waiting(call)) == 1
+
+
+async def test_a_change_behind_the_hooks_is_proposed_when_the_turn_ends(
+    settings: Settings, work: Path
+) -> None:
+    (work / "CLAUDE.md").write_text("Use spaces.\n")
+    async with serving(settings) as call:
+        await hook(call, "SessionStart", cwd=str(work), source="startup")
+        await hook(call, "UserPromptSubmit", cwd=str(work), prompt="Set up the project.")
+        (work / "CLAUDE.md").write_text("Use tabs.\n")
+        await hook(call, "Stop", cwd=str(work), last_assistant_message="Done.")
+        await hook(call, "SessionEnd", cwd=str(work))
+
+        (item,) = await waiting(call)
+        shown = await call("agents.proposal", agent_id="claude-code", proposal_id=item["id"])
+        assert "-Use spaces." in shown["diff"]
+        assert "+Use tabs." in shown["diff"]
+
+
+async def test_what_a_person_changed_between_two_sessions_is_no_proposal(
+    settings: Settings, work: Path
+) -> None:
+    async with serving(settings) as call:
+        for text in ("Use spaces.\n", "Use tabs.\n"):
+            (work / "CLAUDE.md").write_text(text)
+            await hook(call, "SessionStart", cwd=str(work), source="startup")
+            await turn(call, f"Say hello after {text}")
+
+        assert await waiting(call) == []
+
+
+async def test_a_file_outside_of_connected_folders_is_held_and_never_written(
+    settings: Settings, work: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (work / "link").symlink_to(elsewhere)
+    async with serving(settings) as call:
+        for folder in (elsewhere, work / "link"):
+            assert await asks_to_write(call, folder, "- tabs\n")
+        for item in await waiting(call):
+            await decide(call, "approve", item["id"])
+
+        assert list(elsewhere.iterdir()) == []
+        assert await asks_to_write(call, elsewhere, "- tabs\n") == ""
+
+
+async def test_a_write_with_a_secret_is_refused_and_not_stored(
+    settings: Settings, work: Path
+) -> None:
+    secret = "sk-" + "proj-" + "abc123def456ghi789jkl012"
+    async with serving(settings) as call:
+        assert "secret" in await asks_to_write(call, work, f"key = {secret}\n")
+        assert await waiting(call) == []
+
+
+@pytest.mark.parametrize("body", [{}, {"hook_event_name": 7}, {"hook_event_name": "Stop"}, [], "x"])
+async def test_a_body_that_is_no_event_is_refused_and_changes_nothing(
+    settings: Settings, body: Any
+) -> None:
+    async with serving(settings) as call:
+        with pytest.raises(OperationRefused) as refused:
+            await call("hooks.post", tool="claude-code", body=body)
+
+        assert refused.value.status == 400
+        assert await call.items("sessions.list") == []

@@ -39,6 +39,8 @@ from understudy.evolution.record import EvolutionRecord
 from understudy.evolution.soul import SoulLimits
 from understudy.evolution.usage_review import TOPIC as SUGGESTIONS
 from understudy.evolution.usage_review import Suggester
+from understudy.foreign.folders import Folders
+from understudy.foreign.held import HeldWrites
 from understudy.foreign.hooks import Hooks
 from understudy.foreign.record import ForeignTurns
 from understudy.inbox.service import InboxService
@@ -52,6 +54,7 @@ from understudy.memory.maintenance import Maintenance, policy_hook
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
+from understudy.memory.texts import Cleaner
 from understudy.project_tasks.tool import MemberTasks
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.jump import JumpSearch
@@ -137,7 +140,9 @@ class Services:
         self.foreign = ForeignTurns(
             units=units, clock=clock, defaults=self.defaults, run_ended=self.run_ended
         )
-        self.hooks = Hooks(units=units, clock=clock, turns=self.foreign)
+        self.hooks = Hooks(
+            units=units, clock=clock, turns=self.foreign, held=self.agents.held_writes
+        )
         self.firing = _firing(resources, self.intake, self.tokens)
         self.schedules = _schedules(resources, self.firing)
         self.mailboxes = _mailboxes(resources)
@@ -405,7 +410,13 @@ class AgentServices:
         )
         self.user_files = UserFileService(units, clock, checks.by_person)
         self.context_files = AgentContextFiles(units, clock, checks)
-        self.proposals = ProposalService(units, clock)
+        held = HeldWrites(
+            clock=clock,
+            folders=Folders(resources.settings.home),
+            cleaner=Cleaner(literals=resources.settings.secrets, pii=False),
+        )
+        self.held_writes = held
+        self.proposals = ProposalService(units, clock, held.applied)
         self.evolution = EvolutionRecord(units)
         self.suggester = Suggester(
             units=units,

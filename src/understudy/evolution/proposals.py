@@ -1,5 +1,6 @@
 """Proposals: changes to context files that a person approves or rejects."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -203,6 +204,8 @@ class ProposalService:
 
     units: "Units"
     clock: Clock
+    # Called in the transaction of an approval; what it raises takes the approval back.
+    applied: Callable[["Unit", FileProposal], None] = lambda _, __: None
 
     def page(
         self,
@@ -246,6 +249,7 @@ class ProposalService:
             if _version(unit, proposal) != proposal.base_version:
                 raise coded_error("evolution/proposal_outdated", name=proposal.name)
             file = keep_version(unit, self.clock, principal, _new_version(proposal, principal))
+            self.applied(unit, proposal)
             decided = self._decided(principal, proposal, ProposalState.APPROVED)
             decided = replace(decided, file_version=file.version)
             self._keep(unit, principal, decided, "agents.approve_proposal")

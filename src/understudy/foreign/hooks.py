@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,14 +10,17 @@ from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.foreign.context import context_of, standing
+from understudy.foreign.held import HeldWrites, Place
+from understudy.foreign.memory_files import MemoryWrite, memory_writes
 from understudy.foreign.record import ForeignTurns
-from understudy.foreign.turn import Conversation, ForeignCall, ForeignTurn, turn_key
+from understudy.foreign.turn import ForeignCall, ForeignConversation, ForeignTurn, turn_key
 from understudy.foreign.typed import words_of
 from understudy.retrieval.learned import learn_context
 from understudy.retrieval.recollect import QUERY_CHARS
 from understudy.sessions.model import Session
 
 if TYPE_CHECKING:
+    from understudy.storage.client_events import ClientEvent
     from understudy.storage.unit import Unit, Units
 
 Event = Mapping[str, Any]
@@ -26,6 +29,7 @@ Answer = dict[str, Any]
 MAX_EVENTS: Final = 2_000
 MAX_TEXT_CHARS: Final = 200_000
 MAX_RESULT_CHARS: Final = 32_000
+MAX_PATH_CHARS: Final = 4_096
 # A repeat of the same words in one conversation beyond this is taken for the same turn.
 MAX_REPEATS: Final = 1_000
 
@@ -42,15 +46,11 @@ class HookEvent(StrEnum):
 
     SESSION_START = "SessionStart"
     PROMPT = "UserPromptSubmit"
+    TOOL_ASKED = "PreToolUse"
     TOOL_USED = "PostToolUse"
     TOOL_FAILED = "PostToolUseFailure"
     STOP = "Stop"
     SESSION_END = "SessionEnd"
-
-
-# The events that end a turn.
-_ENDS: Final = frozenset({HookEvent.STOP, HookEvent.SESSION_END})
-_CALLS: Final = frozenset({HookEvent.TOOL_USED, HookEvent.TOOL_FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +60,13 @@ class Hooks:
     units: "Units"
     clock: Clock
     turns: ForeignTurns
+    held: HeldWrites
 
     def answer(self, principal: Principal, tool: HookTool, event: Event) -> Answer:
         """The answer to an event, in the shape of the client that sent it."""
         name, conversation = _name_of(event), _conversation(tool, event)
         act = _ACTS.get(name)
-        if act is None:
+        if act is None or (name == HookEvent.TOOL_ASKED and not _writes(event)):
             return {}
         with self.units.write() as unit:
             session = self.turns.session_of(unit, principal, conversation)
@@ -73,6 +74,7 @@ class Hooks:
 
     def started(self, it: "Arrival") -> Answer:
         """The standing learnings, at the start of a conversation."""
+        self.held.note(it.unit, self._place(it))
         found = learn_context(it.unit, it.session, None, self.clock.now_ms())
         context, _ = context_of(standing(found.kept))
         return _with_context(HookEvent.SESSION_START, context)
@@ -90,6 +92,19 @@ class Hooks:
         self._keep(it, HookEvent.PROMPT, kept)
         return _with_context(HookEvent.PROMPT, context)
 
+    def asked(self, it: "Arrival") -> Answer:
+        """Hold a call that writes memory."""
+        place = self._place(it)
+        reasons = [self.held.refuse(it.unit, place, write) for write in _writes(it.event)]
+        if not any(reasons):
+            return {}
+        refusal = {
+            "hookEventName": str(HookEvent.TOOL_ASKED),
+            "permissionDecision": "deny",
+            "permissionDecisionReason": "\n".join(filter(None, reasons)),
+        }
+        return {"hookSpecificOutput": refusal}
+
     def used(self, it: "Arrival") -> Answer:
         """Keep a tool call with what came back."""
         response = it.event.get("tool_response", it.event.get("error", ""))
@@ -105,7 +120,8 @@ class Hooks:
         return {}
 
     def ended(self, it: "Arrival") -> Answer:
-        """Record the turn."""
+        """Record the turn, and look what it left in memory files."""
+        self.held.look(it.unit, self._place(it))
         said = _text(it.event, "last_assistant_message", MAX_TEXT_CHARS)
         self._close(it, said=said, model=_text(it.event, "model", 200) or None)
         return {}
@@ -118,22 +134,34 @@ class Hooks:
     def _close(self, it: "Arrival", *, said: str = "", model: str | None = None) -> None:
         """Record the turn whose events are kept; without any there is none."""
         kept = it.unit.client_events.take(it.session.session_id)
+        turn = self._turn(it, kept)
+        if kept and not turn.is_empty:
+            self.turns.record_in(it.unit, it.principal, replace(turn, said=said, model=model))
+
+    def _turn(self, it: "Arrival", kept: Sequence["ClientEvent"]) -> ForeignTurn:
+        """The turn that these events belong to."""
         prompts = [each.body for each in kept if each.name == HookEvent.PROMPT]
-        calls = [each.body for each in kept if each.name in _CALLS]
+        calls = [each.body for each in kept if each.name == HookEvent.TOOL_USED]
         typed = "\n".join(str(each["typed"]) for each in prompts)
-        turn = ForeignTurn(
+        return ForeignTurn(
             of=it.conversation,
             turn=self._key(it, typed),
             typed=typed,
-            said=said,
             injected=tuple(text for each in prompts for text in each["injected"]),
-            calls=tuple(_call(each) for each in _once(calls)),
+            calls=tuple(map(_call, _once(calls))),
             remembered=tuple(dict.fromkeys(id_ for each in prompts for id_ in each["remembered"])),
-            model=model,
             began_at_ms=kept[0].at_ms if kept else None,
         )
-        if kept and not turn.is_empty:
-            self.turns.record_in(it.unit, it.principal, turn)
+
+    def _place(self, it: "Arrival") -> Place:
+        """Where an event came from; its run is stored when the turn ends."""
+        turn = self._turn(it, it.unit.client_events.of(it.session.session_id))
+        return Place(
+            principal=it.principal,
+            agent_id=it.session.agent_id,
+            directory=_text(it.event, "cwd", MAX_PATH_CHARS),
+            run_id=it.conversation.run_id(it.principal.user_id, turn.turn),
+        )
 
     def _key(self, it: "Arrival", typed: str) -> str:
         """The key of the next turn with these words."""
@@ -151,7 +179,7 @@ class Arrival:
 
     unit: "Unit"
     principal: Principal
-    conversation: Conversation
+    conversation: ForeignConversation
     session: Session
     event: Event
 
@@ -159,11 +187,18 @@ class Arrival:
 _ACTS: Final[Mapping[str, Callable[[Hooks, Arrival], Answer]]] = {
     HookEvent.SESSION_START: Hooks.started,
     HookEvent.PROMPT: Hooks.prompted,
+    HookEvent.TOOL_ASKED: Hooks.asked,
     HookEvent.TOOL_USED: Hooks.used,
     HookEvent.TOOL_FAILED: Hooks.used,
     HookEvent.STOP: Hooks.ended,
     HookEvent.SESSION_END: Hooks.ended,
 }
+
+
+def _writes(event: Event) -> tuple[MemoryWrite, ...]:
+    given = event.get("tool_input")
+    tool = _text(event, "tool_name", 200)
+    return memory_writes(tool, given) if isinstance(given, Mapping) else ()
 
 
 def _name_of(event: Event) -> str:
@@ -173,11 +208,11 @@ def _name_of(event: Event) -> str:
     return name
 
 
-def _conversation(tool: HookTool, event: Event) -> Conversation:
+def _conversation(tool: HookTool, event: Event) -> ForeignConversation:
     conversation = event.get("session_id")
     if not isinstance(conversation, str):
         raise coded_error("foreign/no_hook_event", pointer="/session_id")
-    found = Conversation(source=str(tool), conversation=conversation)
+    found = ForeignConversation(source=str(tool), conversation=conversation)
     found.check()
     return found
 

@@ -14,7 +14,7 @@ from understudy.core.clock import Clock
 from understudy.core.principal import Principal
 from understudy.core.sight import whole_sight
 from understudy.core.text import preview
-from understudy.foreign.turn import Conversation, ForeignCall, ForeignTurn
+from understudy.foreign.turn import ForeignCall, ForeignConversation, ForeignTurn
 from understudy.i18n.locales import locale_of
 from understudy.learnings.model import LearningUse
 from understudy.redaction.marker import cut
@@ -107,7 +107,7 @@ class ForeignTurns:
         self.run_ended(unit, run)
         return Recorded(session_id=session.session_id, run_id=run_id, is_new=True)
 
-    def session_of(self, unit: "Unit", principal: Principal, of: Conversation) -> Session:
+    def session_of(self, unit: "Unit", principal: Principal, of: ForeignConversation) -> Session:
         """The session of a conversation with its row locked, created at its first turn."""
         session_id = of.session_id(principal.user_id)
         known = unit.sessions.get(session_id, lock=True)

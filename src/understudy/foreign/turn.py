@@ -25,7 +25,7 @@ class ForeignCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class ForeignConversation:
     """A conversation of a foreign agent, by the ids of its client."""
 
     source: str
@@ -54,7 +54,7 @@ class Conversation:
 class ForeignTurn:
     """What a person typed, what the agent was given and did, and what it said."""
 
-    of: Conversation
+    of: ForeignConversation
     # The turn by an id of its client, or by `turn_key`.
     turn: str
     # Letter by letter what a person typed; empty where a program began the turn.

@@ -14,24 +14,24 @@ _OPENING: Final = re.compile(
 _NOT_TYPED: Final = ("[Request interrupted", "Caveat: The messages below")
 
 
-class Words(NamedTuple):
+class TypedWords(NamedTuple):
     """The typed words, and what was injected around them."""
 
     typed: str
     injected: tuple[str, ...] = ()
 
 
-def words_of(text: str) -> Words:
+def words_of(text: str) -> TypedWords:
     """Take a text apart; a block without an end is all injected."""
     if text.lstrip().startswith(_NOT_TYPED):
-        return Words("", (text.strip(),))
+        return TypedWords("", (text.strip(),))
     typed, injected, at = [], [], 0
     for start, end in _blocks(text):
         typed.append(text[at:start])
         injected.append(text[start:end].strip())
         at = end
     typed.append(text[at:])
-    return Words("".join(typed).strip(), tuple(injected))
+    return TypedWords("".join(typed).strip(), tuple(injected))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:

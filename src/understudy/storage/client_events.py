@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from understudy.storage.schema import client_events
+from understudy.storage.visible import VisibleConnection
 
 
 class ClientEvent(NamedTuple):
@@ -19,7 +20,7 @@ class ClientEvent(NamedTuple):
 class ClientEventStore:
     """Events by session; the row of the session is locked by whoever writes."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
 
     def add(
@@ -39,12 +40,17 @@ class ClientEventStore:
         self._connection.execute(sa.insert(client_events), row)
         return True
 
+    def of(self, session_id: str) -> tuple[ClientEvent, ...]:
+        """The events of a session in order."""
+        rows = self._connection.execute(_OF_SESSION, {"of": session_id}).all()
+        return tuple(ClientEvent(row.name, row.body, row.at_ms) for row in rows)
+
     def take(self, session_id: str) -> tuple[ClientEvent, ...]:
         """The events of a session in order; they are kept no longer."""
-        rows = self._connection.execute(_OF_SESSION, {"of": session_id}).all()
-        if rows:
+        kept = self.of(session_id)
+        if kept:
             self._connection.execute(_DROP, {"of": session_id})
-        return tuple(ClientEvent(row.name, row.body, row.at_ms) for row in rows)
+        return kept
 
 
 _IS_OF: Final = client_events.c.session_id == sa.bindparam("of")

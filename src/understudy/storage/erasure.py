@@ -28,6 +28,7 @@ ROWS: Final[tuple[tuple[sa.Column[Any], str], ...]] = (
     (schema.sidechains.c.session_id, "session_ids"),
     (schema.session_mcp_servers.c.session_id, "session_ids"),
     (schema.session_bindings.c.session_id, "session_ids"),
+    (schema.client_events.c.session_id, "session_ids"),
     (schema.messages.c.session_id, "session_ids"),
     (schema.channel_members.c.session_id, "session_ids"),
     (schema.signals.c.target, "session_ids"),

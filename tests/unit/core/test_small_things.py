@@ -38,9 +38,10 @@ def test_a_preview_is_never_longer_than_the_limit_and_the_mark(text: str) -> Non
 @pytest.mark.parametrize(
     ("role", "includes"),
     [
-        (Role.VIEWER, {Role.VIEWER}),
-        (Role.OPERATOR, {Role.VIEWER, Role.OPERATOR}),
-        (Role.ADMIN, {Role.VIEWER, Role.OPERATOR, Role.ADMIN}),
+        (Role.CLIENT, {Role.CLIENT}),
+        (Role.VIEWER, {Role.CLIENT, Role.VIEWER}),
+        (Role.OPERATOR, {Role.CLIENT, Role.VIEWER, Role.OPERATOR}),
+        (Role.ADMIN, set(Role)),
     ],
 )
 def test_each_role_includes_the_ones_before_it(role: Role, includes: set[Role]) -> None:

@@ -14,6 +14,7 @@ from understudy.review.evaluate import _LIMITS
 TRANSLATED = ("vi", "zh")
 # Names of formats, programs and settings, which no language has other words for.
 NAMES = {"base64", "http", "stdio", "true", "utf-8", "learning_scopes", "requests"}
+NAMES |= {"claude-code", "codex"}
 NAMES |= {"source_ends", "tool_allowed_and_blocked"}
 
 

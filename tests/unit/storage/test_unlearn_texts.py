@@ -33,6 +33,7 @@ NO_USER_TEXT: Mapping[str, str] = {
     "channel_members": "channel_id member_id member_kind session_id actor_id",
     "channel_messages": "message_id channel_id root_id sender_session_id source_run_id",
     "channel_reactions": "message_id actor_id emoji",
+    "client_events": "session_id",
     "channel_stimuli": "stimulus_id channel_id status dedupe_key progress_key call_digest",
     "channel_threads": (
         "thread_root_message_id channel_id topic_kind status dedupe_key wish_message_id"

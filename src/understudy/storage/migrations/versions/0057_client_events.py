@@ -1,12 +1,15 @@
-"""client_events: the events of clients whose turn goes on."""
+"""client_events: the events of clients whose turn goes on; tokens of the role `client`."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0056"
-down_revision = "0055"
+revision = "0057"
+down_revision = "0056"
 branch_labels = None
 depends_on = None
+
+
+ROLES = "role IN ('client', 'viewer', 'operator', 'admin')"
 
 
 def upgrade() -> None:
@@ -24,3 +27,8 @@ def upgrade() -> None:
             name=op.f("fk_client_events_session_id_sessions"),
         ),
     )
+    with op.batch_alter_table("tokens") as tokens:
+        # SQLite copies the table, without its checks.
+        if op.get_bind().dialect.name == "postgresql":
+            tokens.drop_constraint(op.f("ck_tokens_role"), type_="check")
+        tokens.create_check_constraint(op.f("ck_tokens_role"), ROLES)
