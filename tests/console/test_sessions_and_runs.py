@@ -223,6 +223,8 @@ async def test_what_is_changed_without_a_session_is_signalled_at_once(daemon: Da
     assert not (await asyncio.wait({waiting}, timeout=0.3))[0]
     agents = daemon.services.agents.service
     agents.create(ALICE, "writer", AgentFields(display_name="Writer"))
+    # As the worker of a daemon that runs does once it hears of the commit.
+    assert daemon.resources.units.seal()
 
     # Far below the time after which the daemon looks without being told.
     assert b"review-changed" in await asyncio.wait_for(waiting, 5)
