@@ -17,6 +17,7 @@ from tests.support import prepared_home
 from tests.support.daemon import wait_for
 from tests.support.daemon_in_process import start_once
 from understudy.api.app import create_app
+from understudy.console.app import mount as mount_console
 from understudy.daemon.connections import server_config
 from understudy.daemon.wiring import Daemon
 from understudy.settings import Flags, Settings, load_settings
@@ -174,6 +175,7 @@ async def _serve(
     await daemon.start()
     app = create_app(daemon.services)
     mount(app, daemon.services)
+    mount_console(app)
     server = uvicorn.Server(server_config(app))
     serving = asyncio.create_task(server._serve([listener]))
     while not server.started:  # noqa: ASYNC110 - uvicorn has a flag, no event

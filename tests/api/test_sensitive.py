@@ -17,12 +17,12 @@ from tests.api.skill_users import Person
 from tests.api.test_isolation import FIXED, OPERATIONS, person
 from tests.support.factories import make_background_task, make_new_event, make_run
 from understudy.api.app import create_app
-from understudy.api.sse import Position, RunStreamState, stream_run
+from understudy.api.sse import Position, RunStreamState, all_events, stream_run
 from understudy.background_tasks.model import OutputPiece
 from understudy.core.sight import Sight, current_sight
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import RunRequest
-from understudy.sessions.journal import EventKind
+from understudy.sessions.journal import EventKind, FeedPlace
 from understudy.wire.masking import masked, quotations_near
 
 MARK = "zanzibar"
@@ -31,7 +31,11 @@ PROPOSED = f"The spare code is {MARK} 4712"
 HARMLESS = "The door code alone is no secret."
 # That something was learned is told; what, is not.
 NAMING = frozenset({"audit.list", "sessions.events"})
-READS = sorted(name for name, (method, _) in OPERATIONS.items() if method == "GET")
+READS = sorted(
+    name
+    for name, (method, _) in OPERATIONS.items()
+    if method == "GET" and not name.endswith(".stream")
+)
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +91,28 @@ def ids(daemon: Daemon, root: Person) -> Mapping[str, str]:
     path = f"/v1/learning-candidates/{made['learning']}/publish"
     learning_id = root.ok("POST", path, {})["learning_id"]
     return {
+        **quoting_records(root, said),
         "session_id": "s1",
         "run_id": run.run_id,
         "task_id": task.task_id,
         "candidate_id": made["candidate"],
         "learning_id": learning_id,
+    }
+
+
+def quoting_records(root: Person, said: str) -> dict[str, str]:
+    """Records for all that quote what is sensitive."""
+    member = {"member_id": "admin", "member_kind": "human_actor", "actor_id": "admin"}
+    room = root.ok("POST", "/v1/channels", {"title": "Room", "members": [member]})["channel_id"]
+    sent = root.ok("POST", f"/v1/channels/{room}/messages", {"content": said})
+    project = root.ok("POST", "/v1/projects", {"display_name": "Board"})["project_id"]
+    task = root.ok("POST", f"/v1/projects/{project}/tasks", {"title": "X", "description": said})
+    return {
+        "channel_id": room,
+        "message_id": sent["message_id"],
+        "project_id": project,
+        "project_task_id": task["project_task_id"],
+        "persona_id": root.ok("POST", "/v1/personas", {"soul": said})["persona_id"],
     }
 
 
@@ -126,6 +147,9 @@ TOLD = (
     "inbox.list",
     "background_tasks.list",
     "background_tasks.output",
+    "channels.messages",
+    "project_tasks.get",
+    "personas.get",
 )
 
 
@@ -278,6 +302,20 @@ def test_a_sensitive_sentence_is_not_streamed_in_parts(
         assert whole.startswith("Well. [sensitive]")
         assert whole.endswith(", as you know. Bye!")
         assert MARK not in whole
+
+
+@pytest.mark.parametrize("sees_sensitive", [False, True])
+def test_events_of_streams_quote_nothing_sensitive(
+    daemon: Daemon, ids: Mapping[str, str], sees_sensitive: bool
+) -> None:
+    reset = current_sight.set(Sight(sees_sensitive=sees_sensitive))
+    try:
+        shown = str([event.data for event in all_events(daemon.services)(FeedPlace())])
+    finally:
+        current_sight.reset(reset)
+
+    assert (MARK in shown) == sees_sensitive
+    assert ("[sensitive]" in shown) != sees_sensitive
 
 
 def test_what_was_said_long_before_is_streamed_at_once(
