@@ -19,6 +19,7 @@ from tests.support.run_memory_harness import (
     make_record,
 )
 from understudy.core.bell import Bell
+from understudy.core.sight import Sight, current_sight
 from understudy.memory.capture import Capture
 from understudy.memory.record import SemanticCapture
 from understudy.memory.retention import held_pointer, settle_held
@@ -158,3 +159,21 @@ def test_a_memory_that_another_daemon_has_made_up_for_is_not_made_again(
 
     assert archive.service.get("run-1") == made
     assert archive.counters.stored_total == 1
+
+
+def test_a_reader_lets_go_of_stale_records_that_are_visible_to_it(
+    archive: RunMemoryHarness,
+) -> None:
+    archive.keep_some("run-1", "run-2")
+    with archive.units.read() as unit:
+        run = unit.runs.get("run-1")
+    assert run is not None
+
+    for user_id, left in (("mallory", ["run-1", "run-2"]), (run.user_id, ["run-2"])):
+        reset = current_sight.set(Sight(user_id=user_id))
+        try:
+            with archive.units.write() as unit:
+                archive.keeper.drop_stale(unit, expired=["run-1"])
+        finally:
+            current_sight.reset(reset)
+        assert archive.stored() == sorted(archive.pointers()) == left
