@@ -21,7 +21,6 @@ from understudy.core.principal import Principal, Role
 from understudy.daemon.background import Background
 from understudy.daemon.services import Services
 from understudy.daemon.wiring import Daemon
-from understudy.storage.query_cache import QueryCache
 from understudy.work.worker import Duty
 
 TIMES: Final = (1, 10, 100)
@@ -47,7 +46,7 @@ TEXTS: Final = {"query": QUERY, "actor": "nobody", "resource": "none", "binding_
 Act = Callable[[], Awaitable[object]]
 
 
-def main(*, quick: bool = False, home: Path | None = None, cold: bool = False) -> bool:
+def main(*, quick: bool = False, home: Path | None = None) -> bool:
     """Measure each size in a process of its own; answers whether nothing grows beyond the aim."""
     sizes = TIMES[:2] if quick else TIMES
     spent: dict[int, dict[str, float]] = {}
@@ -55,7 +54,6 @@ def main(*, quick: bool = False, home: Path | None = None, cold: bool = False) -
         for times in sizes:
             folder = (home or Path(made)) / str(times)
             command = [sys.executable, "-m", "bench.growth", "--measure", str(folder), str(times)]
-            command += ["--cold"] if cold else []
             done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
             spent[times] = json.loads(done.stdout.splitlines()[-1])
     return _print(spent)
@@ -75,7 +73,7 @@ def _print(spent: dict[int, dict[str, float]]) -> bool:
     return met
 
 
-async def measure(home: Path, times: int, *, cold: bool) -> dict[str, float]:
+async def measure(home: Path, times: int) -> dict[str, float]:
     """CPU milliseconds of each operation over a home, which is filled where it is not there."""
     ids = home / "made.json"
     if not ids.exists():
@@ -87,18 +85,16 @@ async def measure(home: Path, times: int, *, cold: bool) -> dict[str, float]:
     daemon.resources.state = "ready"
     for name, act in (*_sweeps(daemon.services), *_operations(daemon.services, made)):
         try:
-            spent[name] = await _cpu_ms(act, ROUNDS, daemon.resources.cache if cold else None)
+            spent[name] = await _cpu_ms(act, ROUNDS)
         except OperationRefused as problem:
             print(f"{name}: {problem}", file=sys.stderr)
     return spent
 
 
-async def _cpu_ms(act: Act, rounds: int, cleared: QueryCache | None = None) -> float:
+async def _cpu_ms(act: Act, rounds: int) -> float:
     """The least of some rounds; what else the machine does meets only some of them."""
     least = float("inf")
     for number in range(rounds):
-        if cleared is not None:
-            cleared.switch(is_on=True)
         start = time.process_time()
         await act()
         least = min(least, took := time.process_time() - start)
@@ -206,14 +202,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="without the largest home")
     parser.add_argument("--home", type=Path, help="a folder that keeps the filled homes")
-    parser.add_argument(
-        "--cold", action="store_true", help="as after a commit that changed every table"
-    )
     parser.add_argument("--measure", nargs=2, metavar=("HOME", "TIMES"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         folder, factor = options.measure
-        spent = asyncio.run(measure(Path(folder), int(factor), cold=options.cold))
+        spent = asyncio.run(measure(Path(folder), int(factor)))
         print(json.dumps(spent))
     else:
-        sys.exit(0 if main(quick=options.quick, home=options.home, cold=options.cold) else 1)
+        sys.exit(0 if main(quick=options.quick, home=options.home) else 1)

@@ -17,7 +17,7 @@ from understudy.testing.clock import FrozenClock
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-TRANSACTIONS_AIM: Final = 120
+TRANSACTIONS_AIM: Final = 130
 # The looks at the start, and those that the daemon takes for the work that it finds then.
 WARM_UP_S: Final = 120
 WAIT_S: Final = 0.002

@@ -128,7 +128,6 @@ def test_the_audit_finds_refused_attempts_without_reading_what_was_done(
     "path", ["/v1/inbox", "/v1/status", "/v1/runs/counts", "/v1/learning-candidates/next"]
 )
 def test_what_is_counted_reads_no_rows(furnished: SkillUsers, path: str) -> None:
-    furnished.daemon.resources.cache.switch(is_on=True)
     with plans(furnished.daemon, of="count(") as planned:
         furnished.root.ok("GET", path)
 

@@ -12,7 +12,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.daemon import wait_for
 from understudy.core.bell import COMMITS, EVENTS, TABLE, Bell
 from understudy.storage.announcements import CHANNEL, MAX_BYTES, Announcements, payloads, topics_in
-from understudy.storage.query_cache import QueryCache
+from understudy.storage.revision_cache import RevisionCache
 from understudy.storage.unit import Units
 
 OpenDaemon = Callable[[], tuple[Announcements, Bell]]
@@ -28,7 +28,7 @@ def open_daemon(database: UnitsOnDatabase) -> Iterator[OpenDaemon]:
         opened.callback(loop.close)
 
         def start() -> tuple[Announcements, Bell]:
-            bell, cache = Bell(), QueryCache()
+            bell, cache = Bell(), RevisionCache()
             bell.attach(loop)
             daemon = Announcements(database.url, bell, cache)
             daemon.start()

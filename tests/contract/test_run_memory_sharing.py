@@ -25,7 +25,7 @@ from understudy.memory.record import SemanticCapture
 from understudy.memory.retention import held_pointer, settle_held
 from understudy.runs.model import RunStatus
 from understudy.storage.postgres import LOCK_SPACE, RUN_MEMORIES_LOCK
-from understudy.storage.query_cache import QueryCache
+from understudy.storage.revision_cache import RevisionCache
 from understudy.storage.unit import Unit, Units
 
 PATIENCE_S = 60
@@ -90,7 +90,7 @@ def test_a_run_that_ends_while_another_daemon_sets_the_policy_keeps_to_it(
     database: UnitsOnDatabase, archive: RunMemoryHarness
 ) -> None:
     """Its own copy of the policy is older: it has not heard of the change."""
-    cache = QueryCache()
+    cache = RevisionCache()
     units = Units(database.engine, enqueue=lambda *_: None, bell=Bell(), cache=cache)
     here = RunMemoryHarness(units, archive.clock)
     capture = Capture(units, here.clock, here.keeper)

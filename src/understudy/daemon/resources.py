@@ -24,7 +24,7 @@ from understudy.settings import Settings
 from understudy.storage.announcements import Announcements
 from understudy.storage.assets import FileBlobs, SqlBlobs
 from understudy.storage.engine import open_engine
-from understudy.storage.query_cache import QueryCache
+from understudy.storage.revision_cache import RevisionCache
 from understudy.storage.run_memory_files import FileRunMemories
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.skill_bundle_cache import BundleCache
@@ -71,7 +71,7 @@ class Resources:
             if settings.role == "api"
             else settings.database.direct_url,
         )
-        self.cache = QueryCache(is_alone=settings.is_sqlite)
+        self.cache = RevisionCache()
         # None where no other daemon uses the database.
         self.announcements = (
             None

@@ -146,7 +146,7 @@ def replaced_ids(
     store: "LearningStore", learnings: Iterable[Learning], *, now_ms: int
 ) -> frozenset[str]:
     """The ids of learnings that a live, unexpired learning names in `supersedes`."""
-    found = store.replacing_in_prompts([learning.learning_id for learning in learnings])
+    found = store.replacing([learning.learning_id for learning in learnings])
     return frozenset(old for old, new in found.items() if not new.is_expired(now_ms))
 
 

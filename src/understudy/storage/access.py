@@ -16,7 +16,6 @@ from understudy.core.principal import Role
 from understudy.runs.model import Receipt
 from understudy.runtime.two_people import SecondApproval, TwoApprovers
 from understudy.storage.chains import CONTENT, content_digest
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import DAMAGED, from_row, insert_new, read_record, select_page, to_row
 from understudy.storage.schema import (
     audit,
@@ -32,9 +31,8 @@ from understudy.storage.visible import VisibleConnection
 class TokenStore:
     """Tokens in a table, stored as hashes."""
 
-    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
-        self._cached = cached
 
     def add(self, token: TokenRecord) -> None:
         """Store a new token."""
@@ -42,9 +40,7 @@ class TokenStore:
 
     def by_hash(self, token_hash: str) -> TokenRecord | None:
         """The token with this hash."""
-        return self._cached(
-            ("token", token_hash), (tokens,), lambda: self._one(tokens.c.token_hash == token_hash)
-        )
+        return self._one(tokens.c.token_hash == token_hash)
 
     def get(self, token_id: str) -> TokenRecord | None:
         """The token with this id."""
@@ -75,9 +71,7 @@ class TokenStore:
     def any(self) -> bool:
         """Whether any token exists."""
         query = sa.select(tokens.c.token_id).limit(1)
-        return self._cached(
-            "any_token", (tokens,), lambda: self._connection.execute(query).first() is not None
-        )
+        return self._connection.execute(query).first() is not None
 
     def roles_of(self, user_id: str) -> frozenset[Role]:
         """The roles of a user's tokens."""

@@ -7,7 +7,6 @@ import sqlalchemy as sa
 
 from understudy.agents.model import UNREADABLE, Agent, ContextFile
 from understudy.core.page import Page, PageRequest
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
 from understudy.storage.schema import (
     agent_files,
@@ -107,15 +106,11 @@ def read_file(row: Any) -> ContextFile:
 class AgentStore:
     """Agents and their context files in two tables."""
 
-    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
-        self._cached = cached
 
     def get(self, agent_id: str) -> Agent | None:
         """One agent."""
-        return self._cached(("agent", agent_id), (agents,), lambda: self._get(agent_id))
-
-    def _get(self, agent_id: str) -> Agent | None:
         row = self._connection.execute(_AGENT, {"wanted": agent_id}).first()
         return None if row is None else _read(row)
 
@@ -157,11 +152,7 @@ class AgentStore:
 
     def files(self, agent_id: str) -> tuple[ContextFile, ...]:
         """The newest version of every file."""
-        return self._cached(
-            ("agent_files", agent_id),
-            (agent_files,),
-            lambda: _FILES.all(self._connection, {"agent_id": agent_id}),
-        )
+        return _FILES.all(self._connection, {"agent_id": agent_id})
 
     def add_file(self, file: ContextFile) -> bool:
         """Insert a new version; False when that version exists already."""
@@ -216,9 +207,8 @@ _USERS: Final = (
 class UserFileStore:
     """Users' copies of context files, with their history."""
 
-    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
-        self._cached = cached
 
     def file(
         self, agent_id: str, user_id: str, name: str, *, version: int | None = None
@@ -228,11 +218,7 @@ class UserFileStore:
 
     def files(self, agent_id: str, user_id: str) -> tuple[ContextFile, ...]:
         """The newest version of every copy of a user."""
-        return self._cached(
-            ("user_files", agent_id, user_id),
-            (user_context_files,),
-            lambda: _USER_FILES.all(self._connection, _owner(agent_id, user_id)),
-        )
+        return _USER_FILES.all(self._connection, _owner(agent_id, user_id))
 
     def add_file(self, file: ContextFile) -> bool:
         """Insert a new version; False when that version exists already."""

@@ -3,7 +3,7 @@
 Not within the transactions: a commit with a notification waits for all others that have one. One
 thread sends what was committed meanwhile in one notification, on the connection that listens. What
 is lost on the way, as with a daemon that dies, is found by those who look at the database now and
-then. Changes of cached tables are announced by the transaction itself: see `PostgresDialect`.
+then. A new revision is announced by the transaction itself: see `PostgresDialect`.
 """
 
 import json
@@ -19,7 +19,7 @@ import structlog
 
 from understudy.core.bell import COMMITS, EVENTS, Bell
 from understudy.storage.postgres import KEEPALIVES, TABLES_CHANNEL
-from understudy.storage.query_cache import QueryCache
+from understudy.storage.revision_cache import RevisionCache
 
 log = structlog.get_logger()
 
@@ -34,7 +34,7 @@ _NOTIFY: Final = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) AS paylo
 class Announcements:
     """The connection to the other daemons, and its thread: bell topics, sent and heard."""
 
-    def __init__(self, url: str, bell: Bell, cache: QueryCache) -> None:
+    def __init__(self, url: str, bell: Bell, cache: RevisionCache) -> None:
         self._url = url
         self._bell = bell
         self._cache = cache
@@ -121,7 +121,7 @@ class Announcements:
         own = connection.info.backend_pid
         for notice in connection.notifies(timeout=0):
             if notice.channel == TABLES_CHANNEL:
-                self._cache.changed((notice.payload,))
+                self._cache.changed()
             elif notice.pid != own:
                 self._bell.ring(*topics_in(notice.payload))
 

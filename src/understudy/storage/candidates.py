@@ -31,7 +31,6 @@ from understudy.storage.learning_rows import (
     read_candidate,
     without_search,
 )
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     insert_into,
     insert_new_of,
@@ -55,12 +54,9 @@ MOST_REJECTED: Final = 50
 class CandidateStore:
     """Candidates in a table."""
 
-    def __init__(
-        self, connection: VisibleConnection, dialect: Dialect, cached: CachedReads
-    ) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
-        self._cached = cached
 
     def get(self, candidate_id: str, *, lock: bool = False) -> Candidate | None:
         """One candidate; `lock` locks its row until the unit ends."""
@@ -133,14 +129,7 @@ class CandidateStore:
 
     def queue_length(self, *, now_ms: int, narrowed: CandidateFilter | None = None) -> int:
         """How many candidates are in the queue of review."""
-        if narrowed is not None and narrowed != CandidateFilter():
-            return self._count(self._queue(now_ms, narrowed))
-        rows = self._open_rows(None)
-        # Cached without those that the time takes out of the queue, which are few.
-        open_count = self._cached("open candidates", (candidates,), lambda: self._count(rows))
-        expired = self._count(rows.where(candidates.c.expires_at_ms <= now_ms))
-        # The cached part may be one commit behind.
-        return max(0, open_count - expired - self.snoozed_count(now_ms=now_ms))
+        return self._count(self._queue(now_ms, narrowed))
 
     def open_ones(self, *, after: str | None, limit: int, now_ms: int) -> tuple[Candidate, ...]:
         """Pending and escalated candidates after an id, by id."""
@@ -182,22 +171,18 @@ class CandidateStore:
         return tuple(Expired(*row) for row in self._connection.execute(_EXPIRED, values))
 
     def tallies(self) -> tuple[CandidateTally, ...]:
-        """The number of candidates by capture path, rule and state; cached."""
-
-        def load() -> tuple[CandidateTally, ...]:
-            return tuple(
-                CandidateTally(
-                    capture_path=row.capture_path,
-                    rule=row.rule_name,
-                    state=row.state,
-                    is_automatic=row.is_automatic,
-                    is_expired=row.is_expired,
-                    count=row.number,
-                )
-                for row in self._connection.execute(_TALLIES)
+        """The number of candidates by capture path, rule and state."""
+        return tuple(
+            CandidateTally(
+                capture_path=row.capture_path,
+                rule=row.rule_name,
+                state=row.state,
+                is_automatic=row.is_automatic,
+                is_expired=row.is_expired,
+                count=row.number,
             )
-
-        return self._cached("candidate tallies", (candidates,), load)
+            for row in self._connection.execute(_TALLIES)
+        )
 
     def queue_pending(self, *, due_at_ms: int, unreviewed_under: str | None = None) -> int:
         """Queue pending candidates for review; answers how many.

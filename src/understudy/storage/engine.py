@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
@@ -136,7 +136,7 @@ class SqliteDialect:
         """Nothing to do: there is no other writer."""
         return query
 
-    def announce(self, connection: VisibleConnection, tables: Collection[str]) -> None:
+    def announce_revision(self, connection: VisibleConnection) -> None:
         """Nothing to do: there is one daemon per database."""
 
 

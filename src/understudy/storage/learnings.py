@@ -24,7 +24,6 @@ from understudy.storage.learning_rows import (
     read_learning,
     without_search,
 )
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import insert_into, read_record, readable, replace_version, select_page
 from understudy.storage.schema import learning_uses as uses
 from understudy.storage.schema import learnings
@@ -46,13 +45,10 @@ MOST_REVOKED: Final = 50
 class LearningStore:
     """Learnings by id; live ones are also in the term index."""
 
-    def __init__(
-        self, connection: VisibleConnection, dialect: Dialect, terms: TermIndex, cached: CachedReads
-    ) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect, terms: TermIndex) -> None:
         self._connection = connection
         self._dialect = dialect
         self._terms = terms
-        self._cached = cached
 
     def hold(self, scope: LearningScope) -> None:
         """Lock publications in this scope until the unit ends."""
@@ -155,13 +151,13 @@ class LearningStore:
             if learning.supersedes is not None
         }
 
-    def replacing_in_prompts(self, learning_ids: Sequence[str]) -> dict[str, Learning]:
-        """As `replacing`, from the cache: for prompts and searches, not for decisions."""
-        return self._cached.each("replacing", learnings, learning_ids, self.replacing)
-
     def readable(self, learning_ids: Sequence[str]) -> dict[str, Learning]:
-        """The learnings among `ids` that exist and decode, from the cache."""
-        return self._cached.each("learning", learnings, learning_ids, self._readable)
+        """The learnings among these ids that exist and decode."""
+        return {
+            learning.learning_id: learning
+            for some in batches(learning_ids)
+            for learning in self._all(_THESE, {"ids": some})
+        }
 
     def newest_in(self, scopes: Sequence[LearningScope], *, limit: int) -> tuple[Learning, ...]:
         """Live learnings of each of these scopes, at most `limit` of each, last published first."""
@@ -174,23 +170,15 @@ class LearningStore:
 
     def standing_in(self, scopes: Sequence[LearningScope], *, limit: int) -> tuple[Learning, ...]:
         """Active learnings of these scopes that apply to every task, last published first."""
-        found = self._cached.each(
-            f"standing {limit}",
-            learnings,
-            [scope.key for scope in dict.fromkeys(scopes)],
-            lambda keys: {
-                key: self._all(_STANDING, {"limit": limit, "scope": key}) for key in keys
-            },
+        found = (
+            self._all(_STANDING, {"limit": limit, "scope": scope.key})
+            for scope in dict.fromkeys(scopes)
         )
-        return _newest(chain.from_iterable(found.values()))
+        return _newest(chain.from_iterable(found))
 
     def count_by_status(self) -> Mapping[str, int]:
-        """The number of learnings in each status; cached."""
-        return self._cached(
-            "learning counts",
-            (learnings,),
-            lambda: {row.status: row.number for row in self._connection.execute(_BY_STATUS)},
-        )
+        """The number of learnings in each status."""
+        return {row.status: row.number for row in self._connection.execute(_BY_STATUS)}
 
     def renew_keys(self, *, limit: int) -> int:
         """Make keys of older rules anew; answers how many rows were looked at."""
@@ -216,13 +204,6 @@ class LearningStore:
     def _one(self, query: sa.Select[Any], value: str) -> Learning | None:
         row = self._connection.execute(query, {"of": value}).first()
         return None if row is None else read_learning(row)
-
-    def _readable(self, learning_ids: Sequence[str]) -> dict[str, Learning]:
-        return {
-            learning.learning_id: learning
-            for some in batches(learning_ids)
-            for learning in self._all(_THESE, {"ids": some})
-        }
 
     def _all(self, query: sa.Select[Any], values: dict[str, Any]) -> tuple[Learning, ...]:
         return tuple(readable(self._connection.execute(query, values).all(), _read_once))

@@ -7,7 +7,7 @@ learnings; run, session; and the run memories last. Skills come before sessions:
 
 import select
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from understudy.settings import DatabaseConfig
+from understudy.storage.revision_cache import RevisionCache
 from understudy.storage.schema import daemons
 from understudy.storage.visible import VisibleConnection
 
@@ -68,9 +69,7 @@ _NUMBERS: Final = (
 )
 _LOCK: Final = sa.select(sa.func.pg_advisory_xact_lock(*_NUMBERS))
 _SHARE: Final = sa.select(sa.func.pg_advisory_xact_lock_shared(*_NUMBERS))
-_NOTIFY: Final = sa.select(
-    sa.func.pg_notify(TABLES_CHANNEL, sa.bindparam("changed", type_=sa.Text))
-)
+_NOTIFY: Final = sa.select(sa.func.pg_notify(TABLES_CHANNEL, RevisionCache.TABLE))
 
 
 _ROOM: Final = sa.text("""
@@ -276,10 +275,9 @@ class PostgresDialect:
         """Lock the rows that are free, and skip locked ones."""
         return query.with_for_update(skip_locked=True)
 
-    def announce(self, connection: VisibleConnection, tables: Collection[str]) -> None:
-        """Notify the other daemons of changed tables, once this commits."""
-        for table in tables:
-            connection.execute(_NOTIFY, {"changed": table})
+    def announce_revision(self, connection: VisibleConnection) -> None:
+        """Notify the other daemons of a new revision, once this commits."""
+        connection.execute(_NOTIFY)
 
 
 _OFFSET: Final = 0xCBF29CE484222325

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from understudy.core.page import Page, PageRequest
 from understudy.sessions.model import Persona, Project, ProjectStatus
 from understudy.storage.engine import Dialect
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     folded,
     from_row,
@@ -26,12 +25,9 @@ from understudy.storage.visible import VisibleConnection
 class ProjectStore:
     """Projects in a table, with their sessions in another for lookups."""
 
-    def __init__(
-        self, connection: VisibleConnection, dialect: Dialect, cached: CachedReads
-    ) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
-        self._cached = cached
         # Of this unit, for callers whose results are not shared.
         self._of_session: dict[str, tuple[str, ...]] = {}
 
@@ -97,13 +93,8 @@ class ProjectStore:
     def ids_for_session(self, session_id: str) -> tuple[str, ...]:
         """The projects that a session is a member of."""
         if session_id not in self._of_session:
-            self._of_session[session_id] = self._cached(
-                ("projects of", session_id),
-                (project_sessions,),
-                lambda: tuple(
-                    self._connection.execute(_OF_SESSION, {"member": session_id}).scalars()
-                ),
-            )
+            found = self._connection.execute(_OF_SESSION, {"member": session_id})
+            self._of_session[session_id] = tuple(found.scalars())
         return self._of_session[session_id]
 
     def ids_for_sessions(self, session_ids: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from understudy.runs.requests import (
     RequestKind,
     RequestState,
 )
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import from_row, insert_new, readable, select_page
 from understudy.storage.schema import requests, runs
 from understudy.storage.schema.runs import OFFERS, WAITING
@@ -28,9 +27,8 @@ _WAITED_FOR = sa.and_(
 class RequestStore:
     """Requests in a table."""
 
-    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
-        self._cached = cached
 
     def get(self, request_id: str) -> PersonRequest | None:
         """One request."""
@@ -129,13 +127,9 @@ class RequestStore:
         )
 
     def waiting_count(self, kinds: Collection[RequestKind], *, user_id: str) -> int:
-        """The number of unanswered requests, with the offers to this user; cached."""
+        """The number of unanswered requests, with the offers to this user."""
         query = sa.select(sa.func.count()).where(*_waits_for(kinds, user_id))
-        return self._cached(
-            ("waiting requests", tuple(kinds), user_id),
-            (requests,),
-            lambda: self._connection.execute(query).scalar_one(),
-        )
+        return self._connection.execute(query).scalar_one()
 
     def offers_to(
         self, session_id: str, user_id: str, *, states: Collection[RequestState], limit: int

@@ -19,7 +19,6 @@ from understudy.rollout.model import (
 )
 from understudy.skills.catalogue_entry import folded
 from understudy.storage.engine import Dialect
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rollout_evidence import EvidenceQueries
 from understudy.storage.rollout_snapshots import (
     SnapshotQueries,
@@ -50,12 +49,9 @@ from understudy.storage.visible import VisibleConnection
 class RolloutStore(EvidenceQueries, SnapshotQueries):
     """Rollouts by the name of their skill, with their events, evidence and snapshots."""
 
-    def __init__(
-        self, connection: VisibleConnection, dialect: Dialect, cached: CachedReads
-    ) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         super().__init__(connection)
         self._dialect = dialect
-        self._cached = cached
 
     def get(self, skill_name: str, *, lock: bool = False) -> Rollout | None:
         """One rollout; `lock` holds its row until the unit ends."""
@@ -146,9 +142,6 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
     def stamp(self, stages: Collection[Stage]) -> dict[str, RolloutMark]:
         """Revision marks of the rollouts in some stages, by name; faster than reading them."""
         wanted = sorted(str(stage) for stage in stages)
-        return self._cached(("rollout_stamp", *wanted), (rollouts,), lambda: self._stamp(wanted))
-
-    def _stamp(self, wanted: Sequence[str]) -> dict[str, RolloutMark]:
         rows = self._connection.execute(_STAMP, {"wanted": wanted})
         return {row[0]: RolloutMark(*row) for row in rows}
 

@@ -20,7 +20,6 @@ from understudy.memory.record import (
 from understudy.retrieval.terms import terms_of
 from understudy.runs.model import RunStatus
 from understudy.storage.engine import Dialect
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import insert_new, read_record, select_page, upsert_of
 from understudy.storage.schema import (
     run_captures,
@@ -38,13 +37,10 @@ from understudy.storage.visible import VisibleConnection
 class RunMemoryIndex:
     """Pointers, scopes, evidence and backlog in tables; terms in the term index."""
 
-    def __init__(
-        self, connection: VisibleConnection, dialect: Dialect, terms: TermIndex, cached: CachedReads
-    ) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect, terms: TermIndex) -> None:
         self._connection = connection
         self._dialect = dialect
         self._terms = terms
-        self._cached = cached
         # Whether this unit holds them, and alone.
         self._held: bool | None = None
 
@@ -187,11 +183,7 @@ class RunMemoryIndex:
 
     def counts(self, *, before_ms: int | None = None) -> IndexCounts:
         """Counts of the index; records made before the given time are stale."""
-        counts = self._cached(
-            "run memory counts",
-            (run_memories, run_memory_scopes, run_memory_backlog),
-            lambda: self._connection.execute(_COUNTS).one()._asdict(),
-        )
+        counts = self._connection.execute(_COUNTS).one()._asdict()
         # No record is older than the epoch.
         stale = self._connection.execute(_STALE, {"before_ms": before_ms or 0}).scalar_one()
         return IndexCounts(**counts, stale=stale)

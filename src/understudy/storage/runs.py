@@ -19,7 +19,6 @@ from understudy.runs.model import (
 )
 from understudy.runs.taint import Taints, TaintSource, merged
 from understudy.storage.engine import Dialect
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     from_row,
     optional_object,
@@ -39,12 +38,9 @@ MANY: Final = 2**63 - 1
 class RunStore:
     """Runs in a table."""
 
-    def __init__(
-        self, connection: VisibleConnection, dialect: Dialect, cached: CachedReads
-    ) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
-        self._cached = cached
         # Read with the locked row, so they stay valid until the unit ends.
         self._taints: dict[str, Any] = {}
 
@@ -281,14 +277,10 @@ class RunStore:
     def counts(
         self, *, session_id: str | None = None, agent_id: str | None = None
     ) -> Mapping[RunStatus, int]:
-        """How many runs have each status; cached."""
+        """How many runs have each status."""
         query = sa.select(runs.c.status, sa.func.count()).group_by(runs.c.status)
         query = _narrowed(query, session_id=session_id, agent_id=agent_id)
-
-        def load() -> Mapping[RunStatus, int]:
-            return {RunStatus(status): count for status, count in self._connection.execute(query)}
-
-        return self._cached(("run counts", session_id, agent_id), (runs,), load)
+        return {RunStatus(status): count for status, count in self._connection.execute(query)}
 
     def has_other_users(self, agent_id: str, user_id: str) -> bool:
         """Whether an agent has worked for anybody but this user."""

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from understudy.runtime.service import Revision
-from understudy.storage.query_cache import CachedReads
+from understudy.storage.revision_cache import RevisionCache
 from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import runtime_revisions, tool_switches
 from understudy.storage.visible import VisibleConnection
@@ -12,13 +12,17 @@ from understudy.storage.visible import VisibleConnection
 class RevisionStore:
     """Revisions in a table."""
 
-    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection, cache: RevisionCache, since: int) -> None:
         self._connection = connection
-        self._cached = cached
+        self._cache = cache
+        # The count of the cache when the unit began.
+        self._since = since
 
     def latest(self) -> Revision | None:
         """The revision in force."""
-        return self._cached("latest_revision", (runtime_revisions,), self.stored)
+        if RevisionCache.TABLE in self._connection.changed:
+            return self.stored()
+        return self._cache.read(self.stored, since=self._since)
 
     def stored(self) -> Revision | None:
         """The revision in force, read anew: another daemon may have just changed it."""
@@ -55,17 +59,12 @@ _LATEST = sa.select(runtime_revisions).order_by(runtime_revisions.c.revision.des
 class ToolSwitchStore:
     """Tool switches in a table; a tool without a row is on."""
 
-    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
-        self._cached = cached
 
     def disabled(self) -> frozenset[str]:
         """The tools that are off."""
-        return self._cached(
-            "disabled_tools",
-            (tool_switches,),
-            lambda: frozenset(self._connection.execute(_DISABLED).scalars()),
-        )
+        return frozenset(self._connection.execute(_DISABLED).scalars())
 
     def set(self, name: str, *, enabled: bool) -> None:
         """Switch a tool on or off."""

@@ -17,7 +17,6 @@ from understudy.sessions.model import (
 )
 from understudy.storage.engine import Dialect
 from understudy.storage.messages import undelivered_in
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     from_row,
     insert_new,
@@ -290,16 +289,11 @@ class BindingStore:
 class SessionServerStore:
     """The MCP servers of single sessions, and the accepted tools of all servers."""
 
-    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
-        self._cached = cached
 
     def of(self, session_id: str) -> tuple[SessionServer, ...]:
         """A session's servers, by name; read at the start of every run."""
-        key = ("session_mcp_servers", session_id)
-        return self._cached(key, (session_mcp_servers,), lambda: self._read(session_id))
-
-    def _read(self, session_id: str) -> tuple[SessionServer, ...]:
         rows = self._connection.execute(_SERVERS, {"of": session_id})
         found = [from_row(row, SessionServer) for row in rows]
         # Sorted here, because databases disagree about the order of text.
@@ -313,11 +307,7 @@ class SessionServerStore:
     def accepted(self) -> frozenset[str]:
         """The digests of the accepted tools of all servers."""
         query = sa.select(accepted_mcp_tools.c.digest)
-        return self._cached(
-            "accepted_mcp_tools",
-            (accepted_mcp_tools,),
-            lambda: frozenset(self._connection.execute(query).scalars()),
-        )
+        return frozenset(self._connection.execute(query).scalars())
 
     def accept(self, tool: AcceptedTool) -> None:
         """Store an accepted tool; the first acceptance of a digest stays."""

@@ -5,7 +5,6 @@ from dataclasses import asdict
 import sqlalchemy as sa
 
 from understudy.skills.local.service import SkillRoot
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import from_row, insert_new
 from understudy.storage.schema import skill_roots
 from understudy.storage.visible import VisibleConnection
@@ -14,9 +13,8 @@ from understudy.storage.visible import VisibleConnection
 class SkillRootStore:
     """Skill roots in a table."""
 
-    def __init__(self, connection: VisibleConnection, cached: CachedReads) -> None:
+    def __init__(self, connection: VisibleConnection) -> None:
         self._connection = connection
-        self._cached = cached
 
     def add(self, root: SkillRoot) -> bool:
         """Insert a root; False when its owner has the same path already."""
@@ -30,10 +28,6 @@ class SkillRootStore:
 
     def all(self, owner_id: str | None = None) -> tuple[SkillRoot, ...]:
         """The roots of an owner, or all, in the order they were added; read every second."""
-        key = ("skill_roots", owner_id)
-        return self._cached(key, (skill_roots,), lambda: self._read(owner_id))
-
-    def _read(self, owner_id: str | None) -> tuple[SkillRoot, ...]:
         query = sa.select(skill_roots).order_by(skill_roots.c.created_at_ms, skill_roots.c.root_id)
         if owner_id is not None:
             query = query.where(skill_roots.c.owner_id == owner_id)

@@ -42,7 +42,6 @@ from understudy.storage.granted_skills import (
     stamp_of,
     who,
 )
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.rows import (
     folded,
     from_row,
@@ -69,12 +68,9 @@ from understudy.storage.visible import VisibleConnection
 class SkillStore:
     """Skills, their versions, and deleted skills. A slug has one row, deleted or not."""
 
-    def __init__(
-        self, connection: VisibleConnection, dialect: Dialect, cached: CachedReads
-    ) -> None:
+    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
         self._connection = connection
         self._dialect = dialect
-        self._cached = cached
 
     def lock(self, slug: str) -> None:
         """Lock a slug against changes by other processes and daemons until the unit ends.
@@ -159,13 +155,9 @@ class SkillStore:
             return select_page(self._connection, query, request, by=BY_NAME, read=read_granted)
 
     def counts(self) -> Mapping[SkillStatus, int]:
-        """How many skills there are, by status; cached."""
-
-        def load() -> Mapping[SkillStatus, int]:
-            found = {row[0]: row[1] for row in self._connection.execute(_COUNTS)}
-            return {status: found.get(str(status), 0) for status in SkillStatus}
-
-        return self._cached("skill counts", (skills,), load)
+        """How many skills there are, by status."""
+        found = {row[0]: row[1] for row in self._connection.execute(_COUNTS)}
+        return {status: found.get(str(status), 0) for status in SkillStatus}
 
     def maybe_open(
         self, *, agent_id: str, user_id: str

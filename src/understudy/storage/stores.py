@@ -34,14 +34,13 @@ from understudy.storage.overview import OverviewStore
 from understudy.storage.playbooks import FlowStore, PlaybookStore
 from understudy.storage.project_tasks import ProjectTaskStore
 from understudy.storage.projects import PersonaStore, ProjectStore
-from understudy.storage.query_cache import CachedReads
 from understudy.storage.requests import RequestStore
 from understudy.storage.retention import RetentionStore
 from understudy.storage.rollout_outcomes import OutcomeStore
 from understudy.storage.rollout_trials import ReplayCaseStore, TrialStore
 from understudy.storage.rollouts import CanarySecretStore, RolloutSourceStore, RolloutStore
 from understudy.storage.runs import RunStore
-from understudy.storage.runtime import RevisionStore, ToolSwitchStore
+from understudy.storage.runtime import ToolSwitchStore
 from understudy.storage.schedules import ScheduleStore
 from understudy.storage.schema import capture_jobs, review_jobs, unlearn_jobs
 from understudy.storage.sessions import BindingStore, SessionServerStore, SessionStore
@@ -67,16 +66,14 @@ class Stores:
         self,
         connection: VisibleConnection,
         dialect: Dialect,
-        cached: CachedReads | None = None,
     ) -> None:
         self.connection = connection
         self._dialect = dialect
-        self._cached = cached or CachedReads(connection, None, 0)
 
     # First, because other stores are built with the chains.
     chains = opened(lambda self: Chains(self.connection, self._dialect))
-    agents = opened(lambda self: AgentStore(self.connection, self._cached))
-    user_files = opened(lambda self: UserFileStore(self.connection, self._cached))
+    agents = opened(lambda self: AgentStore(self.connection))
+    user_files = opened(lambda self: UserFileStore(self.connection))
     proposals = opened(lambda self: ProposalStore(self.connection))
     evolution = opened(lambda self: EvolutionStore(self.connection))
     assets = opened(lambda self: AssetStore(self.connection, self._dialect))
@@ -84,8 +81,8 @@ class Stores:
     sessions = opened(lambda self: SessionStore(self.connection, self._dialect))
     client_events = opened(lambda self: ClientEventStore(self.connection))
     bindings = opened(lambda self: BindingStore(self.connection))
-    runs = opened(lambda self: RunStore(self.connection, self._dialect, self._cached))
-    candidates = opened(lambda self: CandidateStore(self.connection, self._dialect, self._cached))
+    runs = opened(lambda self: RunStore(self.connection, self._dialect))
+    candidates = opened(lambda self: CandidateStore(self.connection, self._dialect))
     learning_uses = opened(lambda self: LearningUseStore(self.connection))
     reviews = opened(lambda self: ReviewStore(self.connection))
     review_queue = opened(lambda self: JobQueue(self.connection, self._dialect, review_jobs))
@@ -93,18 +90,18 @@ class Stores:
     unlearn_queue = opened(lambda self: JobQueue(self.connection, self._dialect, unlearn_jobs))
     debug = opened(lambda self: DebugStore(self.connection))
     personas = opened(lambda self: PersonaStore(self.connection))
-    projects = opened(lambda self: ProjectStore(self.connection, self._dialect, self._cached))
+    projects = opened(lambda self: ProjectStore(self.connection, self._dialect))
     playbooks = opened(lambda self: PlaybookStore(self.connection, self._dialect))
     background_tasks = opened(lambda self: BackgroundTaskStore(self.connection, self._dialect))
     flows = opened(lambda self: FlowStore(self.connection, self._dialect))
     project_tasks = opened(lambda self: ProjectTaskStore(self.connection, self._dialect))
     sidechains = opened(lambda self: SidechainStore(self.connection))
     signals = opened(lambda self: SignalStore(self.connection))
-    skills = opened(lambda self: SkillStore(self.connection, self._dialect, self._cached))
+    skills = opened(lambda self: SkillStore(self.connection, self._dialect))
     skill_grants = opened(lambda self: GrantStore(self.connection))
-    skill_roots = opened(lambda self: SkillRootStore(self.connection, self._cached))
+    skill_roots = opened(lambda self: SkillRootStore(self.connection))
     skill_uses = opened(lambda self: SkillUseStore(self.connection, self._dialect))
-    rollouts = opened(lambda self: RolloutStore(self.connection, self._dialect, self._cached))
+    rollouts = opened(lambda self: RolloutStore(self.connection, self._dialect))
     rollout_trials = opened(lambda self: TrialStore(self.connection, self._dialect))
     replay_cases = opened(lambda self: ReplayCaseStore(self.connection))
     rollout_outcomes = opened(lambda self: OutcomeStore(self.connection))
@@ -118,18 +115,17 @@ class Stores:
     channels = opened(lambda self: ChannelStore(self.connection, self._dialect))
     channel_messages = opened(lambda self: ChannelMessageStore(self.connection, self._dialect))
     channel_turns = opened(lambda self: ChannelTurnStore(self.connection, self._dialect))
-    tokens = opened(lambda self: TokenStore(self.connection, self._cached))
+    tokens = opened(lambda self: TokenStore(self.connection))
     signing_keys = opened(lambda self: SigningKeyStore(self.connection))
     audit = opened(lambda self: AuditStore(self.connection))
     retention = opened(lambda self: RetentionStore(self.connection, self.chains))
     second_approvals = opened(lambda self: SecondApprovalStore(self.connection))
     receipts = opened(lambda self: ReceiptStore(self.connection))
-    requests = opened(lambda self: RequestStore(self.connection, self._cached))
+    requests = opened(lambda self: RequestStore(self.connection))
     artifacts = opened(lambda self: ArtifactStore(self.connection))
     responses = opened(lambda self: ResponseStore(self.connection))
-    revisions = opened(lambda self: RevisionStore(self.connection, self._cached))
-    mcp_servers = opened(lambda self: SessionServerStore(self.connection, self._cached))
-    tool_switches = opened(lambda self: ToolSwitchStore(self.connection, self._cached))
+    mcp_servers = opened(lambda self: SessionServerStore(self.connection))
+    tool_switches = opened(lambda self: ToolSwitchStore(self.connection))
     deliveries = opened(lambda self: DeliveryStore(self.connection, self._dialect))
     overview = opened(lambda self: OverviewStore(self.connection))
     webhook_secret = opened(lambda self: WebhookSecretStore(self.connection))

@@ -23,11 +23,12 @@ from understudy.storage.erasure import ErasureStore
 from understudy.storage.journal import JournalStore
 from understudy.storage.learnings import LearningStore
 from understudy.storage.postgres import START_LOCK, hold_lock, try_lock
-from understudy.storage.query_cache import CACHED, CachedReads, QueryCache
+from understudy.storage.revision_cache import RevisionCache
 from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import OwnRunMemories, SqlRunMemories
 from understudy.storage.run_traces import traces_of
-from understudy.storage.schema import learning_candidates, learnings, responses
+from understudy.storage.runtime import RevisionStore
+from understudy.storage.schema import responses
 from understudy.storage.sight import foreign_among, sensitive_statements
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.stores import Stores
@@ -62,9 +63,12 @@ class Unit(Stores):
         run_memories: OpenRunMemories = SqlRunMemories,
         term_counts: TermCounts | None = None,
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
-        cached: CachedReads | None = None,
+        cache: RevisionCache | None = None,
+        since: int = 0,
     ) -> None:
-        super().__init__(connection, dialect, cached)
+        super().__init__(connection, dialect)
+        self._cache = cache or RevisionCache(is_on=False)
+        self._since = since
         self._term_counts = term_counts or TermCounts()
         self._blobs = blobs
         self._run_memories = run_memories
@@ -96,7 +100,7 @@ class Unit(Stores):
 
     @cached_property
     def run_memory_index(self) -> RunMemoryIndex:
-        return RunMemoryIndex(self.connection, self._dialect, self.term_index, self._cached)
+        return RunMemoryIndex(self.connection, self._dialect, self.term_index)
 
     @cached_property
     def term_index(self) -> TermIndex:
@@ -104,7 +108,11 @@ class Unit(Stores):
 
     @cached_property
     def learnings(self) -> LearningStore:
-        return LearningStore(self.connection, self._dialect, self.term_index, self._cached)
+        return LearningStore(self.connection, self._dialect, self.term_index)
+
+    @cached_property
+    def revisions(self) -> RevisionStore:
+        return RevisionStore(self.connection, self._cache, self._since)
 
     @cached_property
     def erasure(self) -> ErasureStore:
@@ -136,11 +144,8 @@ class Unit(Stores):
         return foreign_among(self.connection, session_ids, ids, user_id)
 
     def sensitive_statements(self) -> tuple[SensitiveStatement, ...]:
-        """The contents of all sensitive learnings and candidates; cached."""
-        tables = (learning_candidates, learnings)
-        return self._cached(
-            "sensitive statements", tables, lambda: sensitive_statements(self.connection)
-        )
+        """The contents of all sensitive learnings and candidates."""
+        return sensitive_statements(self.connection)
 
     def contains(self, column: sa.ColumnElement[str], text: str) -> sa.ColumnElement[bool]:
         """SQL condition: `text` is a literal substring of the column."""
@@ -210,12 +215,12 @@ class Units:
         blobs: OpenBlobs = SqlBlobs,
         run_memories: OpenRunMemories = SqlRunMemories,
         skill_bundles: OpenSkillBundles = _bundles_as_rows,
-        cache: QueryCache | None = None,
+        cache: RevisionCache | None = None,
         announce: Callable[[Collection[str]], None] = lambda _: None,
     ) -> None:
         """`announce` tells other daemons to ring some topics, after a commit that changed anything."""
         self.engine = engine
-        self.cache = cache
+        self.cache = cache or RevisionCache(is_on=False)
         self._announce = announce
         self._blobs = blobs
         self._run_memories = run_memories
@@ -243,7 +248,7 @@ class Units:
     @contextmanager
     def read(self) -> Iterator[Unit]:
         """A unit that only reads."""
-        since = self._now()
+        since = self.cache.now()
         with self._one_at_a_time(), reachable(), self.engine.connect() as connection:
             yield self._unit(VisibleConnection(connection, reads=True), since)
 
@@ -251,7 +256,7 @@ class Units:
     def write(self) -> Iterator[Unit]:
         """A unit that writes; it commits at the end, or rolls back on an exception."""
         if_rolled_back: list[Callable[[BaseException], None]] = []
-        since = self._now()
+        since = self.cache.now()
         try:
             with self._one_at_a_time(), reachable(), self._dialect.turn():
                 with self.engine.connect() as connection, connection.begin():
@@ -262,10 +267,12 @@ class Units:
                     yield unit
                     end_rehearsal()
                     changed = unit.changed_tables
-                    self._dialect.announce(unit.connection, changed & CACHED)
+                    has_revision = RevisionCache.TABLE in changed
+                    if has_revision:
+                        self._dialect.announce_revision(unit.connection)
                 # Before the turn ends: the next writer must not find what it was.
-                if self.cache is not None and changed & self.cache.tables:
-                    self.cache.changed(changed & self.cache.tables)
+                if has_revision:
+                    self.cache.changed()
         except BaseException as problem:
             self.is_full = self.is_full or is_disk_full(problem)
             for undo in if_rolled_back:
@@ -279,9 +286,6 @@ class Units:
         if changed:
             self._announce(topics)
 
-    def _now(self) -> int:
-        return 0 if self.cache is None else self.cache.now()
-
     def _unit(self, connection: VisibleConnection, since: int) -> Unit:
         return Unit(
             connection,
@@ -291,7 +295,8 @@ class Units:
             self._run_memories,
             self._term_counts,
             self._skill_bundles,
-            CachedReads(connection, self.cache, since),
+            self.cache,
+            since,
         )
 
     @contextmanager

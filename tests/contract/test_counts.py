@@ -1,38 +1,29 @@
-"""Counts from the cache: exact after every commit, as time passes, and for each caller's sight."""
+"""Counts: exact after every commit, as time passes, and for each caller's sight."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
+from tests.contract.conftest import UnitsOnDatabase
 from tests.support.candidate_factories import make_candidate
 from tests.support.factories import NOW, make_agent, make_run, make_session
 from tests.support.skill_factories import make_skill
-from understudy.core.bell import Bell
 from understudy.core.sight import Sight, current_sight
 from understudy.learnings.model import CandidateFilter, Kind, Sensitivity
 from understudy.runs.model import RunStatus
 from understudy.runs.requests import PersonRequest, RequestKind
 from understudy.skills.model import SkillStatus
-from understudy.storage.query_cache import CACHED_ALONE, QueryCache
 from understudy.storage.unit import Unit, Units
 
 
 @pytest.fixture
-def units(migrated_engine: sa.Engine) -> Units:
-    is_alone = migrated_engine.dialect.name == "sqlite"
-    units = Units(
-        migrated_engine,
-        enqueue=lambda *_: None,
-        bell=Bell(),
-        cache=QueryCache(is_alone=is_alone),
-    )
-    with units.write() as unit:
+def units(empty_database: UnitsOnDatabase) -> Units:
+    with empty_database.units.write() as unit:
         unit.agents.add(make_agent())
         unit.sessions.add(make_session("s1", owner_id="ann"))
-    return units
+    return empty_database.units
 
 
 def _request(number: int) -> PersonRequest:
@@ -156,26 +147,6 @@ def test_a_count_of_everything_is_not_told_to_whoever_sees_less(units: Units) ->
     with _seeing(Sight(sees_sensitive=False)):
         assert counts() == (1, 1, 0)
     assert counts() == (1, 1, 1)
-
-
-def test_tables_that_are_not_announced_are_cached_only_where_a_daemon_is_alone() -> None:
-    for is_alone in (True, False):
-        cache = QueryCache(is_alone=is_alone)
-        cache.keep("key", "result", frozenset({min(CACHED_ALONE)}), since=cache.now())
-        assert (cache.find("key") is not None) is is_alone
-
-
-def test_nothing_is_left_of_a_result_whose_table_changed() -> None:
-    cache = QueryCache(is_alone=True)
-    tables = sorted(CACHED_ALONE)[:3]
-    for number in range(3):
-        cache.keep(number, "result", frozenset(tables), since=cache.now())
-        cache.keep("other", "result", frozenset(tables[1:]), since=cache.now())
-        cache.changed(tables[:1])
-
-    assert [cache.find(number) for number in range(3)] == [None] * 3
-    assert cache.find("other") is not None
-    assert [cache._keys[name] for name in tables[1:]] == [{"other"}, {"other"}]
 
 
 @contextmanager
