@@ -84,11 +84,11 @@ clean: ## Remove what these targets made
 	@touch $@
 
 .venv/.run: $(INPUTS) $(BOOTSTRAP)
-	@$(call sync,--no-dev --inexact)
+	@$(call sync,--no-dev --inexact --all-extras)
 	@touch $@
 
 .venv/.dev: $(INPUTS) $(BOOTSTRAP)
-	@$(call sync,)
+	@$(call sync,--all-extras)
 	@touch .venv/.run $@
 
 .venv/.browser: .venv/.dev scripts/get_chromium.py
