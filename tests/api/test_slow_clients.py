@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
+import httpx2
 import pytest
 import uvicorn
 
@@ -12,7 +13,7 @@ from tests.support.daemon import wait_for
 from tests.support.rpc import Served, served
 from understudy.api import limits
 from understudy.api.app import create_app
-from understudy.daemon.connections import ImpatientHttp
+from understudy.daemon.connections import ImpatientHttp, server_config
 from understudy.daemon.wiring import Daemon
 
 START = b"POST /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1:4600\r\n"
@@ -128,7 +129,7 @@ def test_more_connections_than_there_may_be_are_refused(serve: Serve) -> None:
 
 def test_a_stream_is_not_ended_by_these_limits(serve: Serve, daemon: Daemon) -> None:
     server = serve(Hasty)
-    ask = b"GET /v1/events/stream HTTP/1.1\r\nHost: 127.0.0.1:4600\r\n\r\n"
+    ask = b"GET /v1/events/stream HTTP/1.1\r\nHost: 127.0.0.1:4600\r\nConnection: close\r\n\r\n"
     with client_of(server, ask) as client:
         assert b"200 OK" in client.recv(65536)
         client.settimeout(SHORT_S * 3)
@@ -138,3 +139,10 @@ def test_a_stream_is_not_ended_by_these_limits(serve: Serve, daemon: Daemon) -> 
         server.loop.call_soon_threadsafe(daemon.resources.shut_down)
         client.settimeout(20)
         all_of(client)
+
+
+def test_an_idle_connection_lives_longer_than_common_clients_keep_one(daemon: Daemon) -> None:
+    kept_s = server_config(create_app(daemon.services)).timeout_keep_alive
+
+    # aiohttp keeps one for 15 seconds.
+    assert kept_s > max(15.0, httpx2.Limits().keepalive_expiry or 0.0)

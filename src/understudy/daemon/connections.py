@@ -14,6 +14,9 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from understudy.ws.limits import LIMITS, MAX_FRAME_BYTES, PING_S, PONG_S
 
 STREAM_GRACE_S: Final = 3
+# Longer than the common HTTP clients keep an idle connection (httpx 5 s, aiohttp 15 s): a server that
+# closes first meets the next request, which then ends without an answer.
+KEEP_ALIVE_S: Final = 30
 # File descriptors that the daemon needs besides connections: database, blobs, programs.
 RESERVED_FILES: Final = 256
 MAX_CONNECTIONS: Final = 4_000
@@ -139,6 +142,7 @@ def server_config(app: ASGIApp, trusted_proxies: Sequence[str] = ()) -> uvicorn.
         lifespan="off",
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=STREAM_GRACE_S,
         http=ImpatientHttp,
         ws=ImpatientWebSocket,

@@ -206,6 +206,8 @@ class McpConnection:
                 await self._take(await link.tools())
                 self._scope.deadline = math.inf
                 self._link = link
+                # A slow start is no idle time: else its caller would find the server stopped again.
+                self._last_used = self._now()
                 self._become(ServerState.READY, None)
                 self._settled.set()
                 await self._until_over()

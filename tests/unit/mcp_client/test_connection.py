@@ -182,6 +182,21 @@ async def test_a_server_nobody_uses_is_let_go_and_started_again(far: Obedient) -
     await connection.shut()
 
 
+async def test_the_time_of_a_start_is_no_idle_time(far: Obedient) -> None:
+    clock = [0.0]
+    connection = McpConnection(SERVER, far.load, idle_s=60, now=lambda: clock[0])
+    far.gate.clear()
+    waiting = asyncio.create_task(connection.ready())
+    while not far.opened:  # noqa: ASYNC110 - the server opens in a task of the connection
+        await asyncio.sleep(0)
+    clock[0] = 61.0
+    far.gate.set()
+
+    assert [tool.name for tool in await waiting] == ["act"]
+    assert connection.state is ServerState.READY
+    await connection.shut()
+
+
 async def test_a_start_can_be_called_off(far: Obedient, connection: McpConnection) -> None:
     far.gate.clear()
     waiting = asyncio.create_task(connection.ready())
