@@ -19,7 +19,7 @@ from understudy.api.sse import all_events
 from understudy.background_tasks.model import OutputPiece
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
-from understudy.core.sight import current_sight, sight_of
+from understudy.core.visibility import current_visibility, visibility_of
 from understudy.daemon.wiring import Daemon
 from understudy.runs.artifacts import Artifact
 from understudy.runs.model import RunRequest
@@ -301,16 +301,16 @@ def test_a_file_that_two_users_upload_is_each_ones_own(
 
 
 def test_streams_tell_of_nobody_elses_sessions(daemon: Daemon, ada: Mapping[str, str]) -> None:
-    """Every stream, also those of the WebSocket and of pages, reads the journal in its caller's
-    sight."""
+    """Every stream, also those of the WebSocket and of pages, reads the journal with its
+    caller's visibility."""
     read = all_events(daemon.services)
     for user_id, told_of in (("bob", False), ("ada", True)):
         caller = Principal(user_id=user_id, role=Role.OPERATOR)
-        reset = current_sight.set(sight_of(caller, "per_user"))
+        reset = current_visibility.set(visibility_of(caller, "per_user"))
         try:
             sessions = {event.session_id for event in read(FeedPlace())}
         finally:
-            current_sight.reset(reset)
+            current_visibility.reset(reset)
         assert (ada["session_id"] in sessions) is told_of
 
 
@@ -335,7 +335,7 @@ def test_a_shared_record_does_not_name_the_run_that_it_came_from(
 
 
 @pytest.mark.usefixtures("after")
-def test_a_repeated_request_is_answered_in_the_same_sight(
+def test_a_repeated_request_is_answered_with_the_same_visibility(
     ada: Mapping[str, str], bob: Person
 ) -> None:
     path, key = f"/v1/sessions/{ada['session_id']}/end", {"Idempotency-Key": "once"}

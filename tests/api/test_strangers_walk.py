@@ -31,7 +31,7 @@ from understudy.background_tasks.model import OutputPiece
 from understudy.console.live import signal_of
 from understudy.console.site_map import PAGES
 from understudy.core.ids import new_id
-from understudy.core.sight import Sight, current_sight
+from understudy.core.visibility import Visibility, current_visibility
 from understudy.playbooks.flow import FlowRecord
 from understudy.playbooks.model import PlaybookRef
 from understudy.runs.artifacts import Artifact
@@ -39,8 +39,8 @@ from understudy.runs.requests import PersonRequest, RequestKind
 from understudy.sessions.journal import EventKind
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.storage import schema
-from understudy.storage.sight import OWNED, OWNED_FOR_READERS
 from understudy.storage.unit import Unit
+from understudy.storage.visibility import OWNED, OWNED_FOR_READERS
 
 ADMIN = "admin-secret"
 # In everything that Ada says, and in the ids that she chooses.
@@ -90,11 +90,11 @@ class Walk:
         """The ids of all records that exist and that Bob does not see."""
         units = self.live.daemon.resources.units
         existing = [_ids(units, table) for table in (*OWNED, *OWNED_FOR_READERS)]
-        reset = current_sight.set(Sight(user_id="bob"))
+        reset = current_visibility.set(Visibility(user_id="bob"))
         try:
             visible = [_ids(units, table) for table in schema.metadata.sorted_tables]
         finally:
-            current_sight.reset(reset)
+            current_visibility.reset(reset)
         return frozenset[str]().union(*existing).difference(*visible)
 
     def leaked(

@@ -24,7 +24,7 @@ from understudy.background_tasks.model import (
 from understudy.background_tasks.worker import end_orphans, message_of
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import PageRequest
-from understudy.core.sight import Sight, current_sight
+from understudy.core.visibility import Visibility, current_visibility
 from understudy.deliveries.service import DeliveryService
 from understudy.mailboxes.model import MAX_HOPS
 from understudy.runs.taint import TaintSource
@@ -454,7 +454,7 @@ async def test_a_task_and_its_output_exist_for_its_user_alone(
 ) -> None:
     task = await tasks.start("echo secret plan")
     await tasks.ended(task.task_id)
-    reset = current_sight.set(Sight(user_id="bob"))
+    reset = current_visibility.set(Visibility(user_id="bob"))
     try:
         assert tasks.service.page(PageRequest()).items == ()
         with pytest.raises(NotFound):
@@ -462,7 +462,7 @@ async def test_a_task_and_its_output_exist_for_its_user_alone(
         with units.read() as unit:
             assert unit.background_tasks.output(task.task_id) == ()
     finally:
-        current_sight.reset(reset)
+        current_visibility.reset(reset)
 
 
 async def test_ended_tasks_are_kept_for_so_long_and_running_ones_longer(

@@ -66,7 +66,7 @@ from understudy.storage.schema import (
     assets,
     metadata,
 )
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 from understudy.unlearn.model import UnlearnMode, UnlearnStatus
 
 ROOT = Path(__file__).parents[2]

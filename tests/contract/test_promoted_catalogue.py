@@ -216,7 +216,7 @@ class TestFiles:
 
         assert NAME in (told() or "")
         (scenery.folder() / "SKILL.md").write_text("Do something else.")
-        scenery.keeper.glance()
+        scenery.keeper.check_changes()
         assert NAME not in (told() or "")
 
 

@@ -25,7 +25,7 @@ from understudy.storage.run_memory_index import RunMemoryIndex
 from understudy.storage.run_memory_rows import SqlRunMemories
 from understudy.storage.schema import runs, sessions
 from understudy.storage.unit import Units
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 from understudy.testing.answers import Answer, FakeCall, call
 from understudy.testing.fake_model import FakeModel
 from understudy.tools.base import Approval

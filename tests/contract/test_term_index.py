@@ -17,7 +17,7 @@ from understudy.storage.schema import term_entries
 from understudy.storage.term_entries import TermCounts
 from understudy.storage.term_index import TermIndex
 from understudy.storage.unit import Units
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 KIND = "run"
 HERE = ("session:s1",)

@@ -33,7 +33,7 @@ from understudy.storage.schema import (
     projects,
 )
 from understudy.storage.stored_keys import renew_keys
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 HOMES = Path(__file__).parents[1] / "e2e" / "homes"
 OLD: Final = ("41f7bf00.tar.xz", "41f7bf00-answers.tar.xz", "41f7bf00-postgresql.sql.xz")

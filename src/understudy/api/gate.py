@@ -37,8 +37,8 @@ from understudy.api.two_people import with_second
 from understudy.core.errors import coded_error
 from understudy.core.mistakes import many_mistakes
 from understudy.core.principal import Principal
-from understudy.core.sight import current_sight, sight_of
 from understudy.core.strict_json import check_text, parse
+from understudy.core.visibility import current_visibility, visibility_of
 from understudy.i18n.locales import DEFAULT, current_locale
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -199,7 +199,7 @@ async def _admit(request: Request, services: Services, operation: Operation) -> 
     else:
         principal = await run_in_threadpool(identify, request, services)
     request.state.principal = principal
-    current_sight.set(sight_of(principal, services.resources.settings.isolation))
+    current_visibility.set(visibility_of(principal, services.resources.settings.isolation))
     current_locale.set(language_of(request.scope) or DEFAULT)
     operation.admit(principal)
     if request.method not in SAFE_METHODS:

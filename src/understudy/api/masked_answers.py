@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from understudy.api.operations import SAFE_METHODS
-from understudy.core.sight import WHOLE, current_sight
+from understudy.core.visibility import UNRESTRICTED, current_visibility
 from understudy.wire.masking import masked
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ async def masked_answer(request: Request, services: "Services", answer: Response
     media_type = answer.media_type or ""
     is_json = media_type.startswith(JSON_TYPES)
     if (
-        current_sight.get() == WHOLE
+        current_visibility.get() == UNRESTRICTED
         or isinstance(answer, StreamingResponse)
         or not (is_json or media_type.startswith("text/"))
     ):

@@ -22,7 +22,7 @@ from understudy.channels.worker import channel_topic
 from understudy.core.bell import EVENTS, RELEASED, STOPPING
 from understudy.core.errors import coded_error
 from understudy.core.showable import showable
-from understudy.core.sight import WHOLE, current_sight
+from understudy.core.visibility import UNRESTRICTED, current_visibility
 from understudy.runs.lifecycle import TERMINAL
 from understudy.runs.model import require_run
 from understudy.runs.remembered import with_remembered
@@ -341,7 +341,7 @@ async def stream_run(
     pulse = StreamHeartbeat(services, (topic, delta_topic(run_id)))
     pulse.sent()
     mask = partial(_masked, services, session_id, run_id)
-    sees_all = current_sight.get() == WHOLE
+    sees_all = current_visibility.get() == UNRESTRICTED
     while pulse.is_open:
         seen = pulse.counts()
         spoken = services.resources.deltas.current(run_id)
@@ -377,7 +377,7 @@ def _masked(
     much as a quotation may take is held back. A message keeps the positions in it.
     """
     has_message = spoken is not None or any(it.kind is EventKind.MESSAGE for it in events)
-    if has_message and not current_sight.get().sees_sensitive:
+    if has_message and not current_visibility.get().sees_sensitive:
         quotations = quotations_near(services.resources.units, (session_id, run_id))
         if spoken is not None and quotations:
             settled = quotations.covered(spoken.text)[: quotations.settled(spoken.text)]
@@ -396,7 +396,7 @@ def _masked(
 
 def masked_events(services: Services, events: Sequence[JournalEvent]) -> Sequence[JournalEvent]:
     """Events with their data masked for their reader, who sees the sessions and runs themselves."""
-    if current_sight.get() == WHOLE:
+    if current_visibility.get() == UNRESTRICTED:
         return events
     parts = [{"session_id": it.session_id, "run_id": it.run_id, "data": it.data} for it in events]
     shown = masked(services.resources.units, parts)

@@ -18,7 +18,7 @@ from understudy.core import audit
 from understudy.core.errors import coded_error
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal
-from understudy.core.sight import whole_sight
+from understudy.core.visibility import unrestricted
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -54,7 +54,7 @@ def keep(
     )
     if not unit.assets.add(asset):
         # It may belong to a user whose assets are not visible to this caller.
-        with whole_sight():
+        with unrestricted():
             known = unit.assets.find(draft.media_type, draft.sha256)
         if known is not None:
             unit.assets.claim(known.asset_id, asset)

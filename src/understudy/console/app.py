@@ -42,7 +42,7 @@ from understudy.console.visits import (
 )
 from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.principal import Principal
-from understudy.core.sight import current_sight, sight_of
+from understudy.core.visibility import current_visibility, visibility_of
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import spoken_in
 from understudy.wire.problem import MEDIA_TYPE
@@ -168,7 +168,7 @@ class Console:
                 if as_json or not is_stranger(error):
                     raise
                 return _to_sign_in(request)
-            current_sight.set(sight_of(caller, services.resources.settings.isolation))
+            current_visibility.set(visibility_of(caller, services.resources.settings.isolation))
             visit = Visit(
                 request=request,
                 surface=self._surface,

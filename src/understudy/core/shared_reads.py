@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from understudy.core.sight import current_sight
+from understudy.core.visibility import current_visibility
 
 T = TypeVar("T")
 
@@ -15,7 +15,7 @@ KEPT_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SharedReads:
-    """Runs a blocking read on a thread, once for all callers with the same key, count and sight.
+    """Runs a blocking read on a thread, once for all callers with the same key, count and visibility.
 
     `count` is how often the bell of the read's topic had rung before: a commit after the read rings
     again, so a shared answer is never stale for a caller with that count.
@@ -25,8 +25,8 @@ class SharedReads:
 
     async def once(self, key: Hashable, count: int, read: Callable[[], T]) -> T:
         """The answer of `read`, or of the same read that another task has already started."""
-        # The result depends on the caller's sight.
-        place = (current_sight.get(), key, count)
+        # The result depends on the caller's visibility.
+        place = (current_visibility.get(), key, count)
         known = self._running.get(place)
         if known is None:
             known = asyncio.create_task(asyncio.to_thread(read))

@@ -69,7 +69,7 @@ class RolloutStatus:
 
     def __call__(self, *, in_full: bool = False) -> dict[str, Any]:
         """Counts by stage, and troubles with files; `in_full` includes paths of the machine."""
-        self.keeper.glance()
+        self.keeper.check_changes()
         with self.units.read() as unit:
             stages = unit.rollouts.counts()
             flagged = unit.rollouts.flagged(limit=MAX_SHOWN)

@@ -47,7 +47,7 @@ log = structlog.get_logger()
 
 ENVIRONMENTS: Final = "skills-env"
 # Maximum number of folders searched for a hint that there are skills.
-MAX_GLANCE: Final = 200
+MAX_SEARCHED: Final = 200
 
 
 class SkillSources:
@@ -190,7 +190,7 @@ class SkillServices:
 def _holds_skills(folder: Path) -> bool:
     """Whether a folder right below this one has a SKILL.md."""
     try:
-        return any((each / MANIFEST).is_file() for each in islice(folder.iterdir(), MAX_GLANCE))
+        return any((each / MANIFEST).is_file() for each in islice(folder.iterdir(), MAX_SEARCHED))
     except OSError:
         return False
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy import __version__
-from understudy.core.sight import current_sight
+from understudy.core.visibility import current_visibility
 from understudy.daemon.health import warning
 from understudy.daemon.learning_status import learning_warnings
 from understudy.daemon.memory_status import memory_sections, memory_warnings
@@ -96,7 +96,7 @@ class StatusReport:
                 "snapshot_duration_ms": resources.clock.now_ms() - began,
             },
         }
-        return report if current_sight.get().user_id is None else _without_sums(report)
+        return report if current_visibility.get().user_id is None else _without_sums(report)
 
     def _route_warnings(self) -> list[dict[str, Any]]:
         warnings = [

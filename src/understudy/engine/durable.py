@@ -120,7 +120,7 @@ class DurableEngine:
         """
         if self._loop is None:
             return
-        # In a context of its own: neither the sight of a request nor the work that woke it.
+        # In a context of its own: neither the visibility of a request nor the work that woke it.
         starting = Context().run(asyncio.run_coroutine_threadsafe, self._begin(run), self._loop)
         self._starting.add(starting)
         starting.add_done_callback(self._starting.discard)

@@ -12,8 +12,8 @@ from understudy.agents.model import Agent, AgentType
 from understudy.core import audit
 from understudy.core.clock import Clock
 from understudy.core.principal import Principal
-from understudy.core.sight import whole_sight
 from understudy.core.text import preview
+from understudy.core.visibility import unrestricted
 from understudy.foreign.turn import ForeignCall, ForeignConversation, ForeignTurn
 from understudy.i18n.locales import locale_of
 from understudy.learnings.model import LearningUse
@@ -79,7 +79,7 @@ class ForeignTurns:
     def record_in(self, unit: "Unit", principal: Principal, turn: ForeignTurn) -> Recorded:
         """`record`, in the transaction of a caller who checked the turn."""
         # The end of a run concerns more than its client may see, such as the limits of retention.
-        with whole_sight():
+        with unrestricted():
             return self._stored(unit, principal, turn)
 
     def _stored(self, unit: "Unit", principal: Principal, turn: ForeignTurn) -> Recorded:

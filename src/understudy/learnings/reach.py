@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from understudy.core.clock import DAY_MS
 from understudy.core.errors import DamagedRecord
 from understudy.core.records import Omitted
-from understudy.core.sight import current_sight
+from understudy.core.visibility import current_visibility
 from understudy.i18n.catalogue import say
 from understudy.i18n.locales import LOCALES, current_locale
 from understudy.learnings.model import (
@@ -122,7 +122,7 @@ def suggested_scope(
         or not (is_stated and is_told)
         or candidate.derived_from_untrusted
         # Where users are isolated, the workspace is everybody's.
-        or current_sight.get().user_id is not None
+        or current_visibility.get().user_id is not None
     ):
         return own
     said = _spaced(candidate.content)

@@ -37,7 +37,7 @@ class McpToolSource:
     async def tools_for(self, session: Session) -> Sequence[Tool]:
         """The MCP tools of a session. Starts servers; never raises, and waits only briefly."""
         try:
-            sight = McpVisibility(session)
+            visibility = McpVisibility(session)
             servers, disabled = await asyncio.to_thread(
                 lambda: (self.session_servers.usable(session.session_id), self.disabled())
             )
@@ -47,11 +47,11 @@ class McpToolSource:
         connections = [
             connection
             for connection in self.servers.shared()
-            if sight.server_hidden_by(connection.server) is None
+            if visibility.server_hidden_by(connection.server) is None
         ]
-        connections += await self._own(session, sight, servers)
+        connections += await self._own(session, visibility, servers)
         found = await asyncio.gather(
-            *(self._tools(session, sight, connection) for connection in connections)
+            *(self._tools(session, visibility, connection) for connection in connections)
         )
         tools = [tool for tools in found for tool in tools if tool.name not in disabled]
         return _fitting(session, tools)
@@ -59,25 +59,25 @@ class McpToolSource:
     def last_listed(self, session: Session, disabled: Collection[str]) -> Sequence[Tool]:
         """The tools of a session by the last lists of its servers; starts no server."""
         try:
-            sight = McpVisibility(session)
+            visibility = McpVisibility(session)
         except UnderstudyError:
             return []
         tools = [
             tool
             for connection in self.servers.of_session(session.session_id)
-            if sight.server_hidden_by(connection.server) is None
+            if visibility.server_hidden_by(connection.server) is None
             for tool in self.servers.listed_by(connection)
-            if sight.tool_hidden_by(connection.server.name, tool.listed.name) is None
+            if visibility.tool_hidden_by(connection.server.name, tool.listed.name) is None
             and tool.name not in disabled
         ]
         return _fitting(session, tools)
 
     async def _own(
-        self, session: Session, sight: McpVisibility, servers: Sequence[McpServer]
+        self, session: Session, visibility: McpVisibility, servers: Sequence[McpServer]
     ) -> list[McpConnection]:
         opened = []
         for server in servers:
-            if sight.server_hidden_by(server) is None:
+            if visibility.server_hidden_by(server) is None:
                 try:
                     opened.append(await self.servers.own(session.session_id, server))
                 except ServerDown as problem:
@@ -85,7 +85,7 @@ class McpToolSource:
         return opened
 
     async def _tools(
-        self, session: Session, sight: McpVisibility, connection: McpConnection
+        self, session: Session, visibility: McpVisibility, connection: McpConnection
     ) -> list[McpTool]:
         name = connection.server.name
         try:
@@ -93,7 +93,7 @@ class McpToolSource:
         except ServerDown as problem:
             _tell_missing(session, name, problem)
             return []
-        return [tool for tool in tools if sight.tool_hidden_by(name, tool.listed.name) is None]
+        return [tool for tool in tools if visibility.tool_hidden_by(name, tool.listed.name) is None]
 
 
 def _tell_missing(session: Session, server: str, problem: ServerDown) -> None:

@@ -26,8 +26,8 @@ log = structlog.get_logger()
 
 # Below the home; each source learning has a folder in it.
 PLACE: Final = ("skills", "procedural")
-# How many folders one glance checks; the next glance goes on with the others.
-GLANCED: Final = 200
+# How many folders one check reads; the next check goes on with the others.
+MAX_CHECKED: Final = 200
 _FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 # How many findings of the content guard an error carries.
 MAX_FINDINGS: Final = 100
@@ -72,8 +72,8 @@ class MountKeeper:
         self.lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
         self._troubles: dict[str, MountTrouble] = {}
-        # The folder that the last glance ended with.
-        self._glanced = ""
+        # The folder that the last check ended with.
+        self._last_checked = ""
 
     def troubles(self) -> tuple[MountTrouble, ...]:
         """All current troubles, by name."""
@@ -94,27 +94,27 @@ class MountKeeper:
         if folder not in self._troubles:
             self._note(folder, _drifted(rollout.skill_name))
 
-    def glance(self) -> None:
+    def check_changes(self) -> None:
         """Detect changes to mounted files by their stat; reads only files whose stat changed.
 
         Checks a limited number of folders and locks for one at a time, so that nobody waits long.
         """
-        for folder in self._next(GLANCED):
+        for folder in self._next(MAX_CHECKED):
             with self.lock:
                 kept, trouble = self._kept.get(folder), self._troubles.get(folder)
                 is_told = trouble is not None and trouble.code is not MountTroubleCode.DRIFTED
                 if kept is not None and not is_told:
-                    self._glance_at(folder, kept, trouble)
+                    self._check_folder(folder, kept, trouble)
 
     def _next(self, most: int) -> list[str]:
         """The next folders to check, in a cycle."""
         every = sorted(self._kept.copy())
-        at = bisect_right(every, self._glanced)
+        at = bisect_right(every, self._last_checked)
         some = [*every[at:], *every[:at]][:most]
-        self._glanced = some[-1] if some else ""
+        self._last_checked = some[-1] if some else ""
         return some
 
-    def _glance_at(self, folder: str, kept: _Kept, trouble: MountTrouble | None) -> None:
+    def _check_folder(self, folder: str, kept: _Kept, trouble: MountTrouble | None) -> None:
         look: Hashable = None
         try:
             look = self.folders.look(folder)

@@ -20,7 +20,7 @@ from pydantic import (
 
 from understudy.core.allowlist import parse_allowance
 from understudy.core.mistakes import words_of
-from understudy.core.sight import Isolation
+from understudy.core.visibility import Isolation
 from understudy.settings.client import SettingsError
 from understudy.settings.mcp import McpConfig, McpServerConfig
 

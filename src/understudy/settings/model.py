@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from understudy.core.sight import Isolation
 from understudy.core.urls import is_loopback
+from understudy.core.visibility import Isolation
 from understudy.settings.config_file import (
     SOUL_CHANGE_PERCENT,
     BackgroundConfig,

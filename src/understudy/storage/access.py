@@ -25,7 +25,7 @@ from understudy.storage.schema import (
     signing_keys,
     tokens,
 )
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class TokenStore:

@@ -15,7 +15,7 @@ from understudy.storage.schema import (
     sessions,
     user_context_files,
 )
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # The columns that identify the owner of a file, with their values.
 Owner = Mapping[str, str]

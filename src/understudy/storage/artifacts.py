@@ -13,7 +13,7 @@ from understudy.runs.artifacts import Artifact
 from understudy.runs.model import DebugRequest
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import artifacts, debug_requests, runs
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # The id prefix of captured requests.
 _CAPTURE: Final = "dbg_"

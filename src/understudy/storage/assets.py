@@ -16,12 +16,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from understudy.assets.model import MAX_ASSET_BYTES, Asset, AssetReference, ReferenceKind
 from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
-from understudy.core.sight import current_sight, whole_sight
+from understudy.core.visibility import current_visibility, unrestricted
 from understudy.storage.engine import Dialect
 from understudy.storage.files import LEFTOVER, opened, read_file, replace_file
 from understudy.storage.rows import from_row, insert_new, select_page, to_row
 from understudy.storage.schema import asset_blobs, asset_owners, asset_references, assets
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 log = structlog.get_logger()
 
@@ -63,9 +63,9 @@ class AssetStore:
         insert_new(self._connection, asset_owners, claim)
 
     def delete(self, asset_id: str) -> None:
-        """Delete an asset; with restricted sight, only the caller's claim if others remain."""
+        """Delete an asset; with restricted visibility, only the caller's claim if others remain."""
         claims = asset_owners.c.asset_id == asset_id
-        user_id = current_sight.get().user_id
+        user_id = current_visibility.get().user_id
         if user_id is not None:
             own = sa.delete(asset_owners).where(claims, asset_owners.c.owner_id == user_id)
             self._connection.execute(own)
@@ -127,7 +127,7 @@ class AssetStore:
     def used(self, sha256s: Collection[str], *, besides: Collection[str] = ()) -> frozenset[str]:
         """The digests among these that an asset uses, ignoring the assets `besides`."""
         # Includes assets that the caller cannot see, because blobs are shared.
-        with whole_sight():
+        with unrestricted():
             return self._used(sha256s, besides)
 
     def _used(self, sha256s: Collection[str], besides: Collection[str]) -> frozenset[str]:
@@ -151,7 +151,7 @@ _read_asset: Final = partial(from_row, kind=Asset)
 def _as_seen_by(user_id: str | None) -> sa.Select[Any]:
     """Assets with the name and time of the user's own upload, else of the first one."""
     own = asset_owners.alias("own_uploads")
-    seen_by = current_sight.get().user_id or user_id
+    seen_by = current_visibility.get().user_id or user_id
     is_own = sa.and_(own.c.asset_id == assets.c.asset_id, own.c.owner_id == seen_by)
     return sa.select(
         *(

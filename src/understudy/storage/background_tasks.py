@@ -18,7 +18,7 @@ from understudy.sessions.model import SessionStatus
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_into, readable, select_page, to_row
 from understudy.storage.schema import background_output, background_tasks, runs, sessions
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 _RUNNING = background_tasks.c.ended_at_ms.is_(None)
 

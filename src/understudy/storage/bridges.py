@@ -10,7 +10,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
 from understudy.storage.schema import bridge_deliveries, bridge_links, channel_bridges
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class BridgeStore:

@@ -44,9 +44,9 @@ from understudy.storage.schema import learning_candidates as candidates
 from understudy.storage.schema import learning_reviews, review_jobs
 from understudy.storage.schema import learning_reviews as reviews
 from understudy.storage.schema.learnings import BY_DAEMON, DECIDED, OPEN, OPEN_FOR_A_TIME
-from understudy.storage.sight import require_existing
 from understudy.storage.stored_keys import renew_keys
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visibility import require_existing
+from understudy.storage.visible_connection import VisibleConnection
 
 MOST_REJECTED: Final = 50
 

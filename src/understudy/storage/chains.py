@@ -23,7 +23,7 @@ from understudy.core.audit import AuditVerification, BadLink, ChainReport, LinkP
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import insert_new
 from understudy.storage.schema import audit, chains, skill_versions
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 START: Final = "0" * 64
 BATCH: Final = 1_000

@@ -23,7 +23,7 @@ from understudy.storage.schema import (
     channel_reactions,
     channel_threads,
 )
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

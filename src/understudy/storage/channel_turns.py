@@ -13,7 +13,7 @@ from understudy.runs.model import RunKind
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, select_page, to_row
 from understudy.storage.schema import channel_leases, channel_stimuli, runs
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class ChannelTurnStore:

@@ -27,7 +27,7 @@ from understudy.storage.rows import (
     upsert_of,
 )
 from understudy.storage.schema import agents, channel_events, channel_members, channels, sessions
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # Counted by the database as messages arrive, so never written from a record.
 COUNTED: Final = ("message_count", "last_message_id", "last_message_preview", "sequence")

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from understudy.storage.schema import client_events
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class ClientEvent(NamedTuple):

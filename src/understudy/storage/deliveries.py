@@ -10,7 +10,7 @@ from understudy.runs.model import Delivery, DeliveryStatus
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import deliveries, delivery_tries, webhook_secret
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 CUT_OFF: Final = "given up: the daemon stopped during the last attempt"
 ONLY: Final = "current"

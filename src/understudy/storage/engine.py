@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from understudy.core.errors import coded_error
 from understudy.settings import DatabaseConfig
 from understudy.storage.postgres import PostgresDialect, open_postgres
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 BUSY_TIMEOUT_MS: Final = 30_000
 # The log is cut to this after a checkpoint.

@@ -11,7 +11,7 @@ from understudy.sample.workspace import Belongings
 from understudy.sessions.learning_scopes import session_scope
 from understudy.storage import schema
 from understudy.storage.term_index import TermIndex
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # The rows to delete: those whose column holds one of the ids. A table may occur more than once.
 ROWS: Final[tuple[tuple[sa.Column[Any], str], ...]] = (

@@ -35,7 +35,7 @@ from understudy.storage.schema import (
 from understudy.storage.schema.runs import OFFERS
 from understudy.storage.schema.sessions import NUDGES, TOOL_RESULTS
 from understudy.storage.schema.skills import MADE_BY_RUNS
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class EvolutionStore:

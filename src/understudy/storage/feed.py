@@ -17,7 +17,7 @@ from understudy.sessions.journal import EventKind, FeedPage, FeedPlace
 from understudy.storage.journal import page_of
 from understudy.storage.postgres import NEXT_TX, OLDEST_TX
 from understudy.storage.schema import journal, sessions
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import INSERTS
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 from understudy.work.queue_worker import CLAIM_BYTES, LEASE_MS, Job
 
 # The columns of a job that nobody has tried.

@@ -13,7 +13,7 @@ from understudy.sessions.journal import EventKind, JournalEvent, JournalPage, Ne
 from understudy.storage.postgres import OWN_TX
 from understudy.storage.schema import journal, sessions
 from understudy.storage.schema.sessions import CHECKPOINTS
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # Maximum characters of data in a page of events.
 PAGE_CHARS: Final = 4 * 1024 * 1024

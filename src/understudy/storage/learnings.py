@@ -34,10 +34,10 @@ from understudy.storage.schema.learnings import (
     STANDING,
     TAKEN_BACK,
 )
-from understudy.storage.sight import require_existing
 from understudy.storage.stored_keys import renew_keys
 from understudy.storage.term_index import TermIndex
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visibility import require_existing
+from understudy.storage.visible_connection import VisibleConnection
 
 MOST_REVOKED: Final = 50
 

@@ -11,7 +11,7 @@ from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, select_page, to_row
 from understudy.storage.schema import messages, runs
 from understudy.storage.schema.deliveries import DELIVERING, UNDELIVERED
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class MessageStore:

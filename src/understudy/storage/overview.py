@@ -12,7 +12,7 @@ from understudy.runs.model import RunStatus
 from understudy.storage.rows import optional_object
 from understudy.storage.schema import learning_candidates, learning_uses, runs
 from understudy.storage.schema.learnings import DECIDED
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 from understudy.wire.overview import UsageShare
 
 # The field of a day that counts runs of a status.

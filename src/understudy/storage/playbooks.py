@@ -19,7 +19,7 @@ from understudy.storage.rows import (
     to_row,
 )
 from understudy.storage.schema import flows, playbook_versions
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class PlaybookStore:

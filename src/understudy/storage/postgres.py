@@ -20,7 +20,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from understudy.settings import DatabaseConfig
 from understudy.storage.revision_cache import RevisionCache
 from understudy.storage.schema import daemons
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 if TYPE_CHECKING:
     import psycopg

@@ -11,7 +11,7 @@ from understudy.runs.model import RunStatus
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, insert_new, readable, replace_version, to_row
 from understudy.storage.schema import project_tasks, runs
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class ProjectTaskStore:

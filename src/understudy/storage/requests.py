@@ -16,7 +16,7 @@ from understudy.runs.requests import (
 from understudy.storage.rows import from_row, insert_new, readable, select_page
 from understudy.storage.schema import requests, runs
 from understudy.storage.schema.runs import OFFERS, WAITING
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # Pending, and of a kind that blocks its run.
 _WAITED_FOR = sa.and_(

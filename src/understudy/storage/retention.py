@@ -19,7 +19,7 @@ from understudy.storage.schema import (
     receipts,
     runs,
 )
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from understudy.rollout.evidence import Counts, EvidenceSums
 from understudy.rollout.model import EvidenceKind, EvidenceRecord, Proof, Rollout
 from understudy.storage.rows import from_row, insert_new, readable, to_row
 from understudy.storage.schema import rollout_evidence as table
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # The skill name and the fingerprint.
 _About: TypeAlias = tuple[str, str]

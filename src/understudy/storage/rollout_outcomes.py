@@ -13,7 +13,7 @@ from understudy.storage.schema import rollout_outcomes as outcomes
 from understudy.storage.schema import rollouts, runs, sidechains
 from understudy.storage.schema import skill_uses as uses
 from understudy.storage.schema.skills import OF_PROMOTED
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class OutcomeStore:

@@ -16,7 +16,7 @@ from understudy.storage.schema import rollout_definitions as definitions
 from understudy.storage.schema import rollout_snapshots as table
 from understudy.storage.schema import rollouts
 from understudy.storage.schema.rollouts import MOUNTED
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # The reason of a hold whose stored reason does not decode.
 HELD_UNREAD: Final = "it was held, and why cannot be read"

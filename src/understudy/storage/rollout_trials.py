@@ -14,7 +14,7 @@ from understudy.storage.rows import from_row, readable, select_page, to_row
 from understudy.storage.schema import rollout_replay_cases as cases
 from understudy.storage.schema import rollout_trials as trials
 from understudy.storage.schema.rollouts import PENDING
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 MOST_REPORTED: Final = 50
 

@@ -43,7 +43,7 @@ from understudy.storage.schema import (
     rollouts,
 )
 from understudy.storage.schema.rollouts import FLAGGED, LIVE, MOUNTED, WATCHED
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class RolloutStore(EvidenceQueries, SnapshotQueries):

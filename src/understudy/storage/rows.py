@@ -17,7 +17,7 @@ from understudy.core.records import parsed_strictly, plain
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from understudy.storage.visible import VisibleConnection
+    from understudy.storage.visible_connection import VisibleConnection
 
 log = structlog.get_logger()
 

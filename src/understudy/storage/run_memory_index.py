@@ -31,7 +31,7 @@ from understudy.storage.schema import (
     term_entries,
 )
 from understudy.storage.term_index import TermIndex
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class RunMemoryIndex:

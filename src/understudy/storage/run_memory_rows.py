@@ -16,7 +16,7 @@ from understudy.memory.record import RunMemoryRecord, read_record, record_json
 from understudy.storage.rows import upsert_of
 from understudy.storage.schema import run_memory_bodies as bodies
 from understudy.storage.schema import runs
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 log = structlog.get_logger()
 

@@ -18,7 +18,7 @@ from understudy.storage.schema import (
     skill_uses,
 )
 from understudy.storage.schema.learnings import BY_DAEMON
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 _RUN: Final = sa.bindparam("of_run", type_=sa.Text)
 _SESSION: Final = sa.bindparam("of_session", type_=sa.Text)

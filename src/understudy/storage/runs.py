@@ -29,7 +29,7 @@ from understudy.storage.rows import (
 )
 from understudy.storage.schema import runs
 from understudy.storage.schema.runs import BRINGS_OTHERS_IN
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # As many rows as a database can be asked for.
 MANY: Final = 2**63 - 1

@@ -6,7 +6,7 @@ from understudy.runtime.service import Revision
 from understudy.storage.revision_cache import RevisionCache
 from understudy.storage.rows import from_row, insert_new, to_row
 from understudy.storage.schema import runtime_revisions, tool_switches
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class RevisionStore:

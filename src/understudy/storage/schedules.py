@@ -17,7 +17,7 @@ from understudy.schedules.model import (
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, select_page, to_row
 from understudy.storage.schema import runs, schedule_executions, schedules
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # Never changed by an update.
 FIXED: Final = ("cadence", "request")

@@ -32,7 +32,7 @@ from understudy.storage.schema import (
     session_mcp_servers,
     sessions,
 )
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class SessionStore:

@@ -14,7 +14,7 @@ from understudy.sessions.tasks import Task
 from understudy.storage.rows import from_row, readable, replace_version, select_page, to_row
 from understudy.storage.schema import requests, runs, sessions, sidechains, signals, tasks
 from understudy.storage.sessions import read_session
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class SidechainStore:

@@ -16,7 +16,7 @@ from understudy.storage.rows import insert_new, insert_new_of
 from understudy.storage.schema import skill_blobs, skill_bundle_files, skill_bundles, skill_trash
 from understudy.storage.skill_bundle_cache import BundleCache
 from understudy.storage.skill_bundle_places import free_name
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class SqlSkillBundles:

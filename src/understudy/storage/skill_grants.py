@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from understudy.skills.model import AgentGrant, GrantCounts, UserGrant, Visibility
 from understudy.storage.rows import from_row, insert_new
 from understudy.storage.schema import skill_agent_grants, skill_user_grants, skills
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class GrantStore:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from understudy.skills.local.service import SkillRoot
 from understudy.storage.rows import from_row, insert_new
 from understudy.storage.schema import skill_roots
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class SkillRootStore:

@@ -33,7 +33,7 @@ from understudy.storage.rows import INSERTS, from_row, insert_new
 from understudy.storage.schema import runs, skill_listings
 from understudy.storage.schema import skill_listing_days as days
 from understudy.storage.schema import skill_uses as uses
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class SkillUseStore:

@@ -62,7 +62,7 @@ from understudy.storage.schema import (
     skills,
 )
 from understudy.storage.schema.skills import OPEN_VERSION
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 
 class SkillStore:

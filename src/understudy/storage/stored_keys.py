@@ -10,7 +10,7 @@ from understudy.storage.engine import Dialect
 from understudy.storage.learning_rows import digest_of
 from understudy.storage.schema import learning_candidates as candidates
 from understudy.storage.schema.learnings import BY_DAEMON
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # No two candidates that the daemon captured from a run have the same values here.
 _PROPOSAL: Final = (

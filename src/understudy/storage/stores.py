@@ -49,7 +49,7 @@ from understudy.storage.skill_grants import GrantStore
 from understudy.storage.skill_roots import SkillRootStore
 from understudy.storage.skill_uses import SkillUseStore
 from understudy.storage.skills import SkillStore
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 S = TypeVar("S")
 

@@ -14,7 +14,7 @@ from understudy.core.batches import BATCH
 from understudy.retrieval.documents import TermHit
 from understudy.retrieval.rarity import COUNT_AGE_S
 from understudy.storage.schema import term_entries
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 log = structlog.get_logger()
 

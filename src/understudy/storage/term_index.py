@@ -14,7 +14,7 @@ from understudy.storage.term_postings import (
     scope_token,
     term_token,
 )
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # A scope with at least 1/BROAD of all entries is broad: most hits are in it.
 BROAD: Final = 2

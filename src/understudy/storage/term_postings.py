@@ -9,7 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from understudy.storage.schema.run_memories import FOUND
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visible_connection import VisibleConnection
 
 # Distinguishes a term from a scope of the same spelling. Tokens are stored: never change this.
 TERM: Final = b"term"

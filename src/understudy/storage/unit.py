@@ -13,7 +13,7 @@ from understudy.assets.model import BlobStore
 from understudy.core.bell import COMMITS, EVENTS, TABLE, Bell
 from understudy.core.errors import NO_SPACE, UnderstudyError, coded_error
 from understudy.core.rehearsal import begin_change, end_rehearsal
-from understudy.core.sight import SensitiveStatement, current_sight
+from understudy.core.visibility import SensitiveStatement, current_visibility
 from understudy.memory.ports import RunMemoryStore
 from understudy.runs.model import Run, RunTrace
 from understudy.skills.bundles.store import BundleStore
@@ -29,13 +29,13 @@ from understudy.storage.run_memory_rows import OwnRunMemories, SqlRunMemories
 from understudy.storage.run_traces import traces_of
 from understudy.storage.runtime import RevisionStore
 from understudy.storage.schema import responses
-from understudy.storage.sight import foreign_among, sensitive_statements
 from understudy.storage.skill_bundle_rows import SqlSkillBundles
 from understudy.storage.stores import Stores
 from understudy.storage.term_entries import TermCounts
 from understudy.storage.term_index import TermIndex
 from understudy.storage.unlearn import UnlearnStore
-from understudy.storage.visible import VisibleConnection
+from understudy.storage.visibility import foreign_among, sensitive_statements
+from understudy.storage.visible_connection import VisibleConnection
 
 # Has the durable engine start work on a run whose row is committed.
 Enqueue = Callable[[Run], None]
@@ -90,11 +90,11 @@ class Unit(Stores):
 
     @property
     def run_memories(self) -> RunMemoryStore:
-        """The run memories; files have no owner, so a restricted sight checks the runs first."""
+        """The run memories; files have no owner, so a restricted visibility checks the runs first."""
         found = self._run_memories(self.connection)
         return (
             found
-            if current_sight.get().user_id is None
+            if current_visibility.get().user_id is None
             else cast("RunMemoryStore", OwnRunMemories(found, self.connection))
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.showable import showable
-from understudy.core.sight import WHOLE, current_sight, whole_sight
+from understudy.core.visibility import UNRESTRICTED, current_visibility, unrestricted
 from understudy.wire.sensitive_quotations import Quotations
 
 if TYPE_CHECKING:
@@ -28,21 +28,21 @@ def masked(units: "Units", answer: Any, asked: str = "") -> Any:
 
     What the request itself says may be repeated: `asked` is its text.
     """
-    sight = current_sight.get()
-    if sight == WHOLE:
+    visibility = current_visibility.get()
+    if visibility == UNRESTRICTED:
         return answer
     answer = showable(answer)
     values = list(_values(answer))
     sessions = sorted({value for field, value in values if _may_name(field)})
     ids = sorted({each for _, value in values for each in _ID.findall(value)})
     foreign: frozenset[str] = frozenset()
-    if sight.user_id is not None and (sessions or ids):
-        with whole_sight(), units.read() as unit:
-            found = unit.foreign_among(sessions, ids, sight.user_id)
+    if visibility.user_id is not None and (sessions or ids):
+        with unrestricted(), units.read() as unit:
+            found = unit.foreign_among(sessions, ids, visibility.user_id)
             foreign = frozenset(each for each in found if each not in asked)
     if foreign:
         answer = _changed(answer, lambda field, value: _without(foreign, field, value))
-    if sight.sees_sensitive:
+    if visibility.sees_sensitive:
         return answer
     quotations = quotations_near(units, (*sessions, *ids)).among("\n".join(v for _, v in values))
     if not quotations:
@@ -52,7 +52,7 @@ def masked(units: "Units", answer: Any, asked: str = "") -> Any:
 
 def quotations_near(units: "Units", near: Iterable[str]) -> Quotations:
     """The quotations to mask in texts of these sessions and runs."""
-    with whole_sight(), units.read() as unit:
+    with unrestricted(), units.read() as unit:
         statements = unit.sensitive_statements()
     return Quotations.of(statements, frozenset(near))
 

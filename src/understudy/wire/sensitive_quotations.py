@@ -10,7 +10,7 @@ from typing import Any, Final
 import re2
 
 from understudy.core.showable import whole
-from understudy.core.sight import SensitiveStatement
+from understudy.core.visibility import SensitiveStatement
 from understudy.patterns.linear import Span, options
 
 HIDDEN_WORDS: Final = "[sensitive]"

@@ -18,8 +18,8 @@ from understudy.core.errors import Invalid, Unauthenticated, UnderstudyError, co
 from understudy.core.ids import new_id
 from understudy.core.principal import Principal, Role
 from understudy.core.showable import showable
-from understudy.core.sight import current_sight, sight_of
 from understudy.core.strict_json import check, load
+from understudy.core.visibility import current_visibility, visibility_of
 from understudy.sessions.journal import EventKind, FeedPage, FeedPlace, JournalEvent
 from understudy.skills.events import SkillEvent, SkillEventName
 from understudy.skills.library import SkillLibrary
@@ -350,13 +350,15 @@ class WebSocketConnection:
     async def _run_events(self, after: FeedPlace, rung: int) -> FeedPage:
         """The next run events, and the place up to which they were read.
 
-        Connections at the same place share the read, for callers with the same sight.
+        Connections at the same place share the read, for callers with the same visibility.
         """
         read = partial(self._read_events, after)
         reads = partial(self._services.resources.reads.once, ("ws", after), rung, read)
         principal = await retry_while_db_down(self._caller.principal)
         # Set in this task, so that the read returns only rows visible to the caller.
-        current_sight.set(sight_of(principal, self._services.resources.settings.isolation))
+        current_visibility.set(
+            visibility_of(principal, self._services.resources.settings.isolation)
+        )
         return await repeat_while_db_down(reads)
 
     def _read_events(self, after: FeedPlace) -> FeedPage:

@@ -8,7 +8,7 @@ from understudy.access.browsers import refuse_foreign_host
 from understudy.access.tokens import ACT_FOR, bearer_token
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
-from understudy.core.sight import current_sight, sight_of
+from understudy.core.visibility import current_visibility, visibility_of
 from understudy.i18n.locales import from_accept_language, locale_of
 from understudy.wire.websocket import Connected, ConnectParams, ServerHello
 from understudy.ws.quota import QuotaSlot
@@ -68,6 +68,8 @@ class Caller:
         if self._token is None and self._services.resources.settings.is_loopback:
             refuse_foreign_host(self._headers)
         principal = self._services.tokens.authenticate(self._token, act_for=self._act_for)
-        # All later reads for this caller happen on the same thread, under this sight.
-        current_sight.set(sight_of(principal, self._services.resources.settings.isolation))
+        # All later reads for this caller happen on the same thread, under this visibility.
+        current_visibility.set(
+            visibility_of(principal, self._services.resources.settings.isolation)
+        )
         return principal

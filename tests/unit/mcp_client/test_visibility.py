@@ -66,10 +66,12 @@ def test_a_scope_hides_a_server(
     ],
 )
 def test_a_scope_hides_tools(scope: dict[str, list[str]], visible: list[str]) -> None:
-    sight = McpVisibility(make_session(capability_scope=scope))
+    visibility = McpVisibility(make_session(capability_scope=scope))
     tools = [("time", "now"), ("time", "zone"), ("git", "now")]
 
-    seen = [f"{server}/{tool}" for server, tool in tools if not sight.tool_hidden_by(server, tool)]
+    seen = [
+        f"{server}/{tool}" for server, tool in tools if not visibility.tool_hidden_by(server, tool)
+    ]
 
     assert seen == visible
 
@@ -78,10 +80,10 @@ def test_a_persona_and_its_session_narrow_each_other() -> None:
     persona = make_persona(capability_scope={"mcp_server_allow": ["time"]})
     session = make_session(**bound(persona), capability_scope={"mcp_server_allow": ["git"]})
 
-    sight = McpVisibility(session)
+    visibility = McpVisibility(session)
 
-    assert sight.server_hidden_by(server("time")) == CAPABILITY
-    assert sight.server_hidden_by(server("git")) == CAPABILITY
+    assert visibility.server_hidden_by(server("time")) == CAPABILITY
+    assert visibility.server_hidden_by(server("git")) == CAPABILITY
 
 
 def test_a_session_below_another_is_bound_by_its_credential_scope_alone() -> None:

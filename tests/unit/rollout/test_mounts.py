@@ -12,7 +12,7 @@ from tests.support.rollout_factories import make_definition, make_rollout
 from understudy.core.errors import Conflict, DatabaseUnavailable
 from understudy.rollout.files import bundle_of
 from understudy.rollout.model import Rollout, RolloutMark, Stage
-from understudy.rollout.mounts import GLANCED, MountKeeper, MountSync
+from understudy.rollout.mounts import MAX_CHECKED, MountKeeper, MountSync
 from understudy.rollout.name_clashes import Shadows
 from understudy.rollout.promoted_skills import is_in_place, require_in_place
 from understudy.rollout.repair import TOGETHER, MountRepair
@@ -174,7 +174,7 @@ def test_a_refusal_does_not_hide_what_was_known_to_be_wrong() -> None:
     assert codes(keeper) == ["rollout_unmounted"]
 
 
-def test_a_glance_reads_only_what_looks_otherwise_and_sees_when_all_is_well_again() -> None:
+def test_a_check_reads_only_what_looks_otherwise_and_sees_when_all_is_well_again() -> None:
     disk = Disk()
     keeper = keeper_of(disk)
     other = make_rollout("other", status=Stage.ACTIVE, source_learning_id="lrn_2")
@@ -182,26 +182,26 @@ def test_a_glance_reads_only_what_looks_otherwise_and_sees_when_all_is_well_agai
     keeper.bring("lrn_2", other, by_force=True)
     as_written, disk.read = disk.there["lrn_1"], []
 
-    keeper.glance()
+    keeper.check_changes()
     assert (disk.read, codes(keeper)) == ([], [])
 
     disk.there["lrn_1"] = "edited"
-    keeper.glance()
+    keeper.check_changes()
     assert (disk.read, codes(keeper)) == (["lrn_1"], ["rollout_drifted"])
 
     disk.there["lrn_1"] = as_written
-    keeper.glance()
+    keeper.check_changes()
     assert (codes(keeper), keeper.mounted()) == ([], 2)
 
 
-def test_a_glance_at_a_disk_that_fails_tells_so_and_fails_nobody() -> None:
+def test_a_check_of_a_disk_that_fails_tells_so_and_fails_nobody() -> None:
     disk = Disk()
     keeper = keeper_of(disk)
     keeper.bring("lrn_1", ACTIVE, by_force=True)
     del disk.there["lrn_1"]
     disk.problem = OSError(5, "Input/output error")
 
-    keeper.glance()
+    keeper.check_changes()
 
     assert codes(keeper) == ["rollout_drifted"]
 
@@ -369,7 +369,7 @@ def several(count: int) -> list[Rollout]:
     ]
 
 
-def test_a_glance_at_many_looks_at_a_few_and_at_the_others_in_their_turn() -> None:
+def test_a_check_of_many_looks_at_a_few_and_at_the_others_in_their_turn() -> None:
     looked = list[str]()
 
     class Looked(Disk):
@@ -378,20 +378,20 @@ def test_a_glance_at_many_looks_at_a_few_and_at_the_others_in_their_turn() -> No
             return super().look(name)
 
     keeper = keeper_of(Looked())
-    some = several(GLANCED + 50)
+    some = several(MAX_CHECKED + 50)
     for rollout in some:
         keeper.bring(rollout.source_learning_id, rollout, by_force=True)
     every = [it.source_learning_id for it in some]
 
-    def glance() -> list[str]:
+    def check_changes() -> list[str]:
         looked.clear()
-        keeper.glance()
+        keeper.check_changes()
         return looked.copy()
 
-    assert glance() == every[:GLANCED]
-    assert glance() == [*every[GLANCED:], *every[: GLANCED - 50]]
+    assert check_changes() == every[:MAX_CHECKED]
+    assert check_changes() == [*every[MAX_CHECKED:], *every[: MAX_CHECKED - 50]]
     keeper.bring(every[-1], None, by_force=True)
-    assert glance() == [*every[GLANCED - 50 : -1], *every[:101]]
+    assert check_changes() == [*every[MAX_CHECKED - 50 : -1], *every[:101]]
 
 
 def test_looking_again_reads_no_file_that_nobody_touched() -> None:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from understudy.core.sight import SensitiveStatement
+from understudy.core.visibility import SensitiveStatement
 from understudy.wire.sensitive_quotations import HIDDEN_WORDS, Quotations
 
 CODE = "The door code is zanzibar 4711"

@@ -15,7 +15,7 @@ from understudy.background_tasks.model import (
     OutputSlice,
 )
 from understudy.core.page import Page
-from understudy.core.sight import current_sight
+from understudy.core.visibility import current_visibility
 from understudy.wire.masking import quotations_near
 
 router = APIRouter(tags=["background_tasks"], route_class=GatedRoute)
@@ -61,7 +61,7 @@ def output(
     def masked(text: str, session_id: str, run_id: str) -> str:
         return quotations_near(services.resources.units, (session_id, run_id)).covered(text)
 
-    mask = None if current_sight.get().sees_sensitive else masked
+    mask = None if current_visibility.get().sees_sensitive else masked
     return services.background_tasks.output(task_id, offset=offset, limit=limit, mask=mask)
 
 

@@ -10,7 +10,7 @@ from understudy.api.operations import admin, anyone, viewer
 from understudy.api.services import Caller, Services
 from understudy.core.errors import coded_error
 from understudy.core.principal import Role
-from understudy.core.sight import PER_USER
+from understudy.core.visibility import PER_USER
 from understudy.settings.effective import route_rows, setting_rows
 from understudy.telemetry.metrics import CONTENT_TYPE
 from understudy.wire.overview import EffectiveSettings, OverviewView

@@ -1,4 +1,4 @@
-"""Sight: the records that are visible to the caller of a request."""
+"""Visibility: the records that are visible to the caller of a request."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ PER_USER: Final[Isolation] = "per_user"
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Visibility:
     """What a caller can see: everything, unless a field restricts it."""
 
     # Restricts records that belong to users to those of this user.
@@ -22,20 +22,20 @@ class Sight:
     sees_sensitive: bool = True
 
 
-WHOLE: Final = Sight()
-# The sight of the request being served; the daemon itself sees everything.
-current_sight: ContextVar[Sight] = ContextVar("current_sight", default=WHOLE)
+UNRESTRICTED: Final = Visibility()
+# The visibility of the request being served; the daemon itself sees everything.
+current_visibility: ContextVar[Visibility] = ContextVar("current_visibility", default=UNRESTRICTED)
 
 
-def sight_of(principal: Principal, isolation: Isolation) -> Sight:
-    """The sight of a principal.
+def visibility_of(principal: Principal, isolation: Isolation) -> Visibility:
+    """The visibility of a principal.
 
     Viewers see nothing sensitive; with isolation, only admins see what belongs to other users. A
     connected agent sees only what belongs to its own user in either case.
     """
     is_client = principal.role is Role.CLIENT
     is_alone = is_client or (isolation == PER_USER and not principal.role.includes(Role.ADMIN))
-    return Sight(
+    return Visibility(
         user_id=principal.user_id if is_alone else None,
         sees_sensitive=principal.role.includes(Role.OPERATOR),
     )
@@ -50,10 +50,10 @@ class SensitiveStatement(NamedTuple):
 
 
 @contextmanager
-def whole_sight() -> Iterator[None]:
-    """Use unrestricted sight: for checks across all users whose result reveals nothing."""
-    token = current_sight.set(WHOLE)
+def unrestricted() -> Iterator[None]:
+    """Use unrestricted visibility: for checks across all users whose result reveals nothing."""
+    token = current_visibility.set(UNRESTRICTED)
     try:
         yield
     finally:
-        current_sight.reset(token)
+        current_visibility.reset(token)

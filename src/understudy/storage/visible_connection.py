@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVarTuple, overload
 
 import sqlalchemy as sa
 
-from understudy.core.sight import WHOLE, current_sight
-from understudy.storage.sight import narrowed
+from understudy.core.visibility import UNRESTRICTED, current_visibility
+from understudy.storage.visibility import narrowed
 
 if TYPE_CHECKING:
     from sqlalchemy.sql.selectable import TypedReturnsRows
@@ -48,9 +48,9 @@ class VisibleConnection:
         """Execute a statement; a query finds the visible rows. Text is executed as it is."""
         match statement:
             case sa.SelectBase():
-                sight = current_sight.get()
-                if sight != WHOLE:
-                    statement = narrowed(statement, sight, reads=self._reads)
+                visibility = current_visibility.get()
+                if visibility != UNRESTRICTED:
+                    statement = narrowed(statement, visibility, reads=self._reads)
                 return self._connection.execute(statement, parameters)
             case sa.UpdateBase():
                 result = self._connection.execute(statement, parameters)

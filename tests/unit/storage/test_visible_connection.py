@@ -16,7 +16,7 @@ UNRESTRICTED = {
     "feed.py",
     # Vacuums the files; reads no row.
     "unlearn_compaction.py",
-    "visible.py",
+    "visible_connection.py",
 }
 
 

@@ -12,13 +12,13 @@ from sqlalchemy.sql import visitors
 
 from understudy.core.batches import batches
 from understudy.core.errors import coded_error
-from understudy.core.sight import SensitiveStatement, Sight, current_sight
+from understudy.core.visibility import SensitiveStatement, Visibility, current_visibility
 from understudy.learnings.model import Sensitivity
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.storage import schema as t
 
 if TYPE_CHECKING:
-    from understudy.storage.visible import VisibleConnection
+    from understudy.storage.visible_connection import VisibleConnection
 
 E = TypeVar("E", bound=sa.SelectBase)
 Columns: TypeAlias = Any
@@ -174,7 +174,7 @@ OWNED_FOR_READERS: Final[Mapping[sa.Table, Rule]] = {
 SENSITIVE: Final = frozenset({t.learnings, t.learning_candidates})
 
 
-def narrowed(statement: E, sight: Sight, *, reads: bool) -> E:
+def narrowed(statement: E, visibility: Visibility, *, reads: bool) -> E:
     """A query in which each table of users is replaced by a subquery of its visible rows.
 
     SQLAlchemy lets the columns follow, so joins, unions and conditions need no rule of their own.
@@ -186,7 +186,7 @@ def narrowed(statement: E, sight: Sight, *, reads: bool) -> E:
         if not isinstance(table, sa.TableClause):
             return None
         if element not in visible:
-            rules = tuple(_rules(table.name, element.c, sight, reads=reads))
+            rules = tuple(_rules(table.name, element.c, visibility, reads=reads))
             rows = sa.select(element).where(*rules)
             visible[element] = rows.subquery(element.name) if rules else element
         return visible[element]
@@ -194,14 +194,14 @@ def narrowed(statement: E, sight: Sight, *, reads: bool) -> E:
     return cast("E", visitors.replacement_traverse(cast("Any", statement), {}, replace))
 
 
-def _rules(name: str, c: Columns, sight: Sight, *, reads: bool) -> Iterator[Condition]:
+def _rules(name: str, c: Columns, visibility: Visibility, *, reads: bool) -> Iterator[Condition]:
     # By name, so that a `sa.table()` without our metadata is narrowed as well.
     table = t.metadata.tables[name]
-    if not sight.sees_sensitive and table in SENSITIVE:
+    if not visibility.sees_sensitive and table in SENSITIVE:
         yield c.sensitivity != str(Sensitivity.SENSITIVE)
     rule = OWNED.get(table) or (OWNED_FOR_READERS.get(table) if reads else None)
-    if sight.user_id is not None and rule is not None:
-        yield rule(c, sight.user_id)
+    if visibility.user_id is not None and rule is not None:
+        yield rule(c, visibility.user_id)
 
 
 def require_existing(
@@ -209,9 +209,9 @@ def require_existing(
 ) -> None:
     """Refuse to learn for a session, or from a run, that the caller cannot see.
 
-    A caller with unrestricted sight may prepare knowledge for a future session.
+    A caller with unrestricted visibility may prepare knowledge for a future session.
     """
-    if current_sight.get().user_id is None:
+    if current_visibility.get().user_id is None:
         return
     if scope.kind is ScopeKind.SESSION and not _exists(connection, t.sessions, scope.id):
         raise coded_error("sessions/session_not_found", session_id=scope.id)

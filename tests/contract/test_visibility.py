@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from tests.support.factories import make_run, make_session
 from tests.support.learning_factories import make_learning
-from understudy.core.sight import Sight, current_sight, whole_sight
+from understudy.core.visibility import Visibility, current_visibility, unrestricted
 from understudy.learnings.model import Sensitivity
 from understudy.storage.schema import agents, metadata, runs, sessions, tasks
-from understudy.storage.sight import OWNED, OWNED_FOR_READERS
 from understudy.storage.unit import Unit, Units
+from understudy.storage.visibility import OWNED, OWNED_FOR_READERS
 
 OF_USERS = (*OWNED, *OWNED_FOR_READERS)
 # Tables that hold what is shared, or are only reached through a row of one that is not.
@@ -72,11 +72,11 @@ SHARED = frozenset(
 
 @contextmanager
 def seen_by(user_id: str | None, *, sees_sensitive: bool = True) -> Iterator[None]:
-    reset = current_sight.set(Sight(user_id=user_id, sees_sensitive=sees_sensitive))
+    reset = current_visibility.set(Visibility(user_id=user_id, sees_sensitive=sees_sensitive))
     try:
         yield
     finally:
-        current_sight.reset(reset)
+        current_visibility.reset(reset)
 
 
 def test_every_table_is_either_shared_or_somebodys() -> None:
@@ -248,5 +248,5 @@ def test_what_is_sensitive_is_not_there_for_who_may_not_see_it(units: Units) -> 
     with seen_by(None, sees_sensitive=False):
         with units.read() as unit:
             assert unit.learnings.get(learning.learning_id) is None
-        with whole_sight(), units.read() as unit:
+        with unrestricted(), units.read() as unit:
             assert unit.learnings.get(learning.learning_id) is not None
