@@ -29,7 +29,7 @@ router = APIRouter(tags=["access"], route_class=GatedRoute)
 @router.post("/v1/tokens", operation_id="tokens.create", status_code=201)
 @admin(body_id="user_id", secret=("token",))
 def create_token(body: CreateToken, services: Services, caller: Caller) -> TokenCreated:
-    """Make a token; its secret is shown this once."""
+    """Create a token; its secret is shown this once."""
     token, secret = services.tokens.create(caller, body.user_id, body.role, locale=body.locale)
     return extended(TokenCreated, token, token=secret)
 
@@ -37,7 +37,7 @@ def create_token(body: CreateToken, services: Services, caller: Caller) -> Token
 @router.get("/v1/tokens", operation_id="tokens.list")
 @admin()
 def list_tokens(services: Services, page: Paging) -> Page[Token]:
-    """Tokens, newest first, without their secrets."""
+    """List tokens, newest first, without their secrets."""
     return services.tokens.page(page)
 
 
@@ -59,7 +59,7 @@ def delete_token(
 @router.post("/v1/console/links", operation_id="console.link", status_code=201)
 @viewer(secret=("path",))
 def link_to_console(services: Services, request: Request) -> SignInLink:
-    """Make a link that signs a browser in to the console as the caller, once."""
+    """Create a link that signs a browser in to the console as the caller, once."""
     return services.sign_in.link(bearer_token(request.headers.get("authorization")))
 
 

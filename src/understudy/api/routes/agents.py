@@ -47,14 +47,14 @@ def create(body: CreateAgent, services: Services, caller: Caller) -> AgentView:
 @router.get("/v1/agents", operation_id="agents.list")
 @viewer()
 def list_agents(services: Services, page: Paging) -> Items[AgentView]:
-    """Agents by id."""
+    """List agents by id."""
     return items(services.agents.service.page(page), _view)
 
 
 @router.get(ONE, operation_id="agents.get")
 @viewer()
 def get(agent_id: AgentId, services: Services) -> AgentView:
-    """One agent."""
+    """Show an agent."""
     return _view(services.agents.service.get(agent_id))
 
 
@@ -62,7 +62,7 @@ def get(agent_id: AgentId, services: Services) -> AgentView:
 # Of an agent: its owner, and admins.
 @operator()
 def update(agent_id: AgentId, body: UpdateAgent, services: Services, caller: Caller) -> AgentView:
-    """Merge the given fields into an agent."""
+    """Change an agent; a field that is not given keeps its value."""
     check_same_id("agent_id", body.agent_id, agent_id)
     return _view(services.agents.service.update(caller, agent_id, _fields(body)))
 
@@ -78,14 +78,14 @@ def delete(agent_id: AgentId, services: Services, caller: Caller) -> Deleted:
 @router.get(ONE + "/files", operation_id="agents.files")
 @viewer()
 def list_files(agent_id: AgentId, services: Services, page: Paging) -> Items[FileSummary]:
-    """The context files that have content."""
+    """List the context files that have content."""
     return items(Page.cut(services.agents.service.files(agent_id), page), FileSummary.of)
 
 
 @router.get(FILE, operation_id="agents.file")
 @viewer()
 def get_file(agent_id: AgentId, name: FileName, services: Services) -> FileView:
-    """A context file as it is in force."""
+    """Show a context file as it is in force."""
     return FileView.of(services.agents.service.file(agent_id, name))
 
 
@@ -94,7 +94,7 @@ def get_file(agent_id: AgentId, name: FileName, services: Services) -> FileView:
 def write_file(
     agent_id: AgentId, name: FileName, body: FileContent, services: Services, caller: Caller
 ) -> FileView:
-    """Keep new content as the next version."""
+    """Store new content as the next version of a context file."""
     return FileView.of(
         services.agents.service.write_file(
             caller, agent_id, name, body.content, made_from=body.version, reason=body.reason
@@ -115,7 +115,7 @@ def delete_file(agent_id: AgentId, name: FileName, services: Services, caller: C
 def file_versions(
     agent_id: AgentId, name: FileName, services: Services, page: Paging
 ) -> Items[FileVersionView]:
-    """The versions of a context file, newest first."""
+    """List the versions of a context file, newest first."""
     return items(services.agents.service.file_versions(agent_id, name, page), FileVersionView.of)
 
 
@@ -124,7 +124,7 @@ def file_versions(
 def file_version(
     agent_id: AgentId, name: FileName, version: FileVersion, services: Services
 ) -> FileVersionDetail:
-    """One version of a context file, with what it changed of the version before."""
+    """Show a version of a context file, with the diff to the version before."""
     return file_version_detail(services.agents.service.file_version(agent_id, name, version))
 
 
@@ -133,7 +133,7 @@ def file_version(
 def restore_file(
     agent_id: AgentId, name: FileName, body: RestoreFile, services: Services, caller: Caller
 ) -> FileView:
-    """Bring the content of an earlier version back, as a new version."""
+    """Restore the content of an earlier version, as a new version."""
     return FileView.of(services.agents.service.restore_file(caller, agent_id, name, body.version))
 
 

@@ -53,7 +53,7 @@ def list_approvals(
     state: State = None,
     everything: Everything = False,
 ) -> Items[ApprovalView]:
-    """Tool calls that wait for a person, and offers that are open, oldest first."""
+    """List tool calls that wait for a person, and open offers, oldest first."""
     found = services.runs.approvals.reader.page(
         page, state=_state(state, everything=everything), session_id=session_id, run_id=run_id
     )
@@ -63,7 +63,7 @@ def list_approvals(
 @router.get("/v1/approvals/{request_id}", operation_id="approvals.get")
 @viewer()
 def get_approval(request_id: RequestId, services: Services, caller: Caller) -> ApprovalView:
-    """One approval or offer."""
+    """Show an approval or an offer."""
     return approval_view(services.runs.approvals.reader.get(request_id), caller)
 
 
@@ -78,7 +78,7 @@ def list_questions(
     state: State = None,
     everything: Everything = False,
 ) -> Items[QuestionView]:
-    """Questions that wait for an answer, oldest first."""
+    """List questions that wait for an answer, oldest first."""
     found = services.runs.questions.reader.page(
         page, state=_state(state, everything=everything), session_id=session_id, run_id=run_id
     )
@@ -88,7 +88,7 @@ def list_questions(
 @router.get("/v1/questions/{request_id}", operation_id="questions.get")
 @viewer()
 def get_question(request_id: RequestId, services: Services, caller: Caller) -> QuestionView:
-    """One question."""
+    """Show a question."""
     return question_view(services.runs.questions.reader.get(request_id), caller)
 
 
@@ -97,7 +97,7 @@ def get_question(request_id: RequestId, services: Services, caller: Caller) -> Q
 def questions_of_session(
     session_id: SessionId, services: Services, caller: Caller, page: Paging
 ) -> Items[QuestionView]:
-    """The questions of a session that wait for an answer."""
+    """List the questions of a session that wait for an answer."""
     found = services.runs.questions.reader.page(page, session_id=session_id)
     return items(found, partial(question_view, reader=caller))
 
@@ -107,7 +107,7 @@ def questions_of_session(
 def resolve_approvals(
     run_id: RunId, body: ResolveApprovals, services: Services, caller: Caller, key: Key = None
 ) -> RunView:
-    """Allow or deny tool calls of a run, and answer its offers: all or none; with the last call it goes on."""
+    """Allow or deny tool calls of a run, and answer its offers: all or none; the last one wakes it."""
     return run_view(_resolve(services, caller, RunPlace(run_id=run_id), body, key), caller)
 
 
@@ -122,7 +122,7 @@ def resolve_session_approvals(
     caller: Caller,
     key: Key = None,
 ) -> RunView:
-    """The same for the run that a session is at."""
+    """Allow or deny tool calls of a session's run."""
     return run_view(_resolve(services, caller, RunPlace(session_id=session_id), body, key), caller)
 
 
@@ -136,7 +136,7 @@ async def resolve_inline(
     request: Request,
     key: Key = None,
 ) -> SessionView:
-    """The same, answered when the run has ended or waits again."""
+    """Allow or deny tool calls of a session's run; answer when it has ended or waits again."""
 
     def act() -> RunDetail:
         return _resolve(services, caller, RunPlace(session_id=session_id), body, key)
@@ -163,7 +163,7 @@ async def resolve_question_inline(
     request: Request,
     key: Key = None,
 ) -> SessionView:
-    """The same for the run that a session is at, answered when it has ended or waits again."""
+    """Answer or decline a question of a session's run; answer when it has ended or waits again."""
 
     def act() -> RunDetail:
         return _answer(services, caller, RunPlace(session_id=session_id), body, key)

@@ -35,7 +35,7 @@ RAW: Final[dict[int | str, dict[str, Any]]] = {
 )
 @operator(max_body_bytes=LARGE_BODY_BYTES)
 def upload(body: UploadAsset, services: Services, caller: Caller, response: Response) -> Asset:
-    """Keep a file; one of the same type and content that is there already is answered with 200."""
+    """Store a file; one of the same type and content is answered with 200."""
     draft = draft_of(
         file_name=body.file_name, media_type=body.media_type, content_base64=body.content_base64
     )
@@ -48,7 +48,7 @@ def upload(body: UploadAsset, services: Services, caller: Caller, response: Resp
 @router.get("/v1/assets", operation_id="assets.list")
 @viewer()
 def list_assets(services: Services, caller: Caller, page: Paging) -> Page[Asset]:
-    """Assets, newest first."""
+    """List assets, newest first."""
     return services.assets.page(caller, page)
 
 
@@ -71,21 +71,21 @@ def collect(services: Services, caller: Caller, body: CollectAssets | None = Non
 @router.get(ONE, operation_id="assets.get")
 @viewer()
 def get(asset_id: AssetId, services: Services, caller: Caller) -> Asset:
-    """One asset, without its bytes."""
+    """Show an asset, without its bytes."""
     return services.assets.get(caller, asset_id)
 
 
 @router.get(ONE + "/references", operation_id="assets.references")
 @viewer()
 def references(asset_id: AssetId, services: Services, page: Paging) -> Page[AssetReference]:
-    """What keeps an asset from being deleted."""
+    """List what refers to an asset and keeps it from being deleted."""
     return services.assets.references(asset_id, page)
 
 
 @router.get(ONE + "/raw", operation_id="assets.raw", response_class=Response, responses=RAW)
 @admin()
 def raw(asset_id: AssetId, services: Services, caller: Caller) -> Response:
-    """The bytes of an asset, checked against the hash they were uploaded with."""
+    """Download the bytes of an asset, checked against the hash of its upload."""
     return _raw_response(services.assets.read(caller, asset_id))
 
 

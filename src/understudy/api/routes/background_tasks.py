@@ -33,14 +33,14 @@ def list_background_tasks(
     run_id: Annotated[str | None, Query(description="only started by this run")] = None,
     status: Annotated[BackgroundStatus | None, Query(description="only of this status")] = None,
 ) -> Page[BackgroundTaskDetail]:
-    """Background tasks, newest first."""
+    """List background tasks, newest first."""
     return services.background_tasks.page(page, session_id=session_id, run_id=run_id, status=status)
 
 
 @router.get(ONE, operation_id="background_tasks.get")
 @viewer()
 def get(task_id: TaskId, services: Services) -> BackgroundTaskDetail:
-    """One background task, with how its end fared at each reply target."""
+    """Show a background task, with its deliveries to each reply target."""
     return services.background_tasks.get(task_id)
 
 
@@ -56,7 +56,7 @@ def output(
         int, Query(ge=1, le=MAX_SLICE_CHARS, description="how many characters at most")
     ] = MAX_SLICE_CHARS,
 ) -> OutputSlice:
-    """What a background task has printed so far, from an offset on; secrets are taken out."""
+    """Show the output of a background task from an offset on; secrets are redacted."""
 
     def masked(text: str, session_id: str, run_id: str) -> str:
         return quotations_near(services.resources.units, (session_id, run_id)).covered(text)
@@ -68,5 +68,5 @@ def output(
 @router.post(ONE + "/stop", operation_id="background_tasks.stop", status_code=202)
 @operator()
 def stop(task_id: TaskId, services: Services, caller: Caller) -> BackgroundTaskDetail:
-    """Ask for the end of a background task and of all that it started."""
+    """Stop a background task and all processes that it started."""
     return services.background_tasks.stop(caller, task_id)

@@ -31,7 +31,7 @@ INCOMING: Final = "/v1/bridges/{bridge_id}/messages"
 def create(
     channel_id: ChannelId, body: CreateBridge, services: Services, caller: Caller
 ) -> NewBridge:
-    """Make a bridge; a secret that was made for it is shown this once."""
+    """Create a bridge; a secret that was generated for it is shown this once."""
     return services.channels.bridges.create(
         caller, channel_id, body.bridge_id, body.connector, **_fields(body)
     )
@@ -40,14 +40,14 @@ def create(
 @router.get(BRIDGES, operation_id="channels.bridges")
 @viewer()
 def list_bridges(channel_id: ChannelId, services: Services, page: Paging) -> Page[Bridge]:
-    """The bridges of a channel; credentials are named, never shown."""
+    """List the bridges of a channel; credentials are named, never shown."""
     return Page.cut(services.channels.bridges.of_channel(channel_id), page)
 
 
 @router.get(BRIDGE, operation_id="channels.get_bridge")
 @viewer()
 def get(channel_id: ChannelId, bridge_id: BridgeId, services: Services) -> Bridge:
-    """One bridge."""
+    """Show a bridge."""
     return services.channels.bridges.get(channel_id, bridge_id)
 
 
@@ -80,14 +80,14 @@ def delete(
 def deliveries(
     channel_id: ChannelId, bridge_id: BridgeId, services: Services, page: Paging
 ) -> Page[BridgeDelivery]:
-    """What went out over a bridge, newest first."""
+    """List the deliveries of a bridge, newest first."""
     return services.channels.bridges.deliveries(channel_id, bridge_id, page)
 
 
 @router.post(INCOMING, operation_id="bridges.receive", response_class=JSONResponse)
 @anyone(max_body_bytes=MAX_BODY_BYTES)
 async def receive(bridge_id: BridgeId, request: Request, services: Services) -> JSONResponse:
-    """Take what the other end of a bridge sends, signed as its connector signs."""
+    """Receive what the other end of a bridge sends, signed as its connector signs."""
     return await _heard(bridge_id, request, services)
 
 
@@ -100,7 +100,7 @@ async def receive(bridge_id: BridgeId, request: Request, services: Services) -> 
 async def receive_matrix(
     bridge_id: BridgeId, transaction_id: str, request: Request, services: Services
 ) -> JSONResponse:
-    """The same for a Matrix homeserver, which calls the application service like this."""
+    """Receive the transaction of a Matrix homeserver, which calls the application service so."""
     return await _heard(bridge_id, request, services)
 
 

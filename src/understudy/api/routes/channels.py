@@ -67,14 +67,14 @@ def list_channels(
         str | None, Query(description="in the id, title, description or purpose")
     ] = None,
 ) -> Page[Channel]:
-    """Channels by id."""
+    """List channels by id."""
     return services.channels.service.page(page, query=query)
 
 
 @router.get(ONE, operation_id="channels.get")
 @viewer()
 def get(channel_id: ChannelId, services: Services) -> Channel:
-    """One channel with its members."""
+    """Show a channel with its members."""
     return services.channels.service.get(channel_id)
 
 
@@ -102,7 +102,7 @@ def delete(channel_id: ChannelId, services: Services, caller: Caller) -> Deleted
 @router.get(ONE + "/members", operation_id="channels.members")
 @viewer()
 def members(channel_id: ChannelId, services: Services, page: Paging) -> Page[ChannelMember]:
-    """The roster of a channel, in the order of joining."""
+    """List the members of a channel, in the order of joining."""
     return Page.cut(services.channels.service.get(channel_id).members, page)
 
 
@@ -111,7 +111,7 @@ def members(channel_id: ChannelId, services: Services, page: Paging) -> Page[Cha
 def put_member(
     channel_id: ChannelId, body: PutChannelMember, services: Services, caller: Caller
 ) -> Channel:
-    """Let a person or a session join, or change how they take part."""
+    """Add a person or a session to a channel, or change how they take part."""
     return services.channels.service.put_member(caller, channel_id, _member(body))
 
 
@@ -120,7 +120,7 @@ def put_member(
 def remove_member(
     channel_id: ChannelId, member_id: str, services: Services, caller: Caller
 ) -> Channel:
-    """Let a member go; what its run still says is not published."""
+    """Remove a member; what its run still says is not published."""
     return services.channels.service.remove_member(caller, channel_id, member_id)
 
 
@@ -137,7 +137,7 @@ def messages(
         str | None, Query(description="in the text, the sender or the names of files")
     ] = None,
 ) -> Page[ChannelMessage]:
-    """The latest messages in order; `next_cursor` leads to the ones before."""
+    """Show the latest messages in order; `next_cursor` leads to the ones before."""
     return services.channels.service.messages(
         channel_id, page, root_id=thread_root_message_id, query=query
     )
@@ -148,7 +148,7 @@ def messages(
 def post(
     channel_id: ChannelId, body: PostChannelMessage, services: Services, caller: Caller
 ) -> ChannelMessage:
-    """Say something; a message of a person makes an agent speak."""
+    """Post a message; one of a person makes an agent answer."""
     items = tuple(
         item_of(item, f"/input_items/{index}") for index, item in enumerate(body.input_items)
     )
@@ -181,7 +181,7 @@ def unreact(
     emoji: Annotated[str | None, Query(description="which one; or in the body")] = None,
     body: React | None = None,
 ) -> ChannelMessage:
-    """Take a reaction back; again it changes nothing."""
+    """Remove a reaction; again it changes nothing."""
     actor_id = None if body is None else body.actor_id
     given = emoji if body is None else body.emoji
     return services.channels.service.react(
@@ -192,7 +192,7 @@ def unreact(
 @router.get(ONE + "/leases", operation_id="channels.leases")
 @viewer()
 def leases(channel_id: ChannelId, services: Services, page: Paging) -> Page[TurnLease]:
-    """Who has the floor, thread by thread, and who is queued."""
+    """List the turn leases, thread by thread, and who is queued."""
     return Page.cut(services.channels.service.leases(channel_id), page)
 
 
@@ -205,7 +205,7 @@ def next_speakers(
         str | None, Query(description="the thread; the whole channel if left out")
     ] = None,
 ) -> Arbitration:
-    """Who would answer the last message of a person, in order, who would not, and why."""
+    """Show who would answer the last message of a person, in order, who would not, and why."""
     return services.channels.service.next_speakers(channel_id, thread_root_message_id)
 
 
@@ -217,7 +217,7 @@ def stimuli(
     page: Paging,
     status: Annotated[StimulusStatus | None, Query(description="only those")] = None,
 ) -> Page[Stimulus]:
-    """What is to be said by and by, and what became of it, newest first."""
+    """List stimuli and their status, newest first."""
     return services.channels.stimuli.page(channel_id, page, status=status)
 
 
@@ -226,7 +226,7 @@ def stimuli(
 def create_stimulus(
     channel_id: ChannelId, body: CreateStimulus, services: Services, caller: Caller
 ) -> Stimulus:
-    """Have something said when its time has come, within the channel's policy."""
+    """Post a text at its time, within the channel's policy."""
     return services.channels.stimuli.create(caller, channel_id, record_of(NewStimulus, body))
 
 
@@ -240,7 +240,7 @@ def create_stimulus(
 async def stream(
     channel_id: ChannelId, services: Services, request: Request, cursor: Cursor = None
 ) -> StreamingResponse:
-    """What happens in a channel from now on, or after the cursor."""
+    """Stream the events of a channel from now on, or after the cursor."""
     position = wanted_position(request, cursor)
     channel = await asyncio.to_thread(services.channels.service.get, channel_id)
     after = channel.sequence if position is None else position.offset
@@ -250,7 +250,7 @@ async def stream(
 @router.get(ONE + "/thread-work", operation_id="channels.thread_work")
 @viewer()
 def thread_work(channel_id: ChannelId, services: Services, page: Paging) -> Page[ThreadWork]:
-    """What goes on in each thread, newest first."""
+    """List the work in each thread, newest first."""
     return services.channels.service.threads(channel_id, page)
 
 

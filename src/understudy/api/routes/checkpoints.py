@@ -27,7 +27,7 @@ FROM_THE_END: Final = 2**31 - 1
 def list_checkpoints(
     session_id: SessionId, services: Services, page: Paging
 ) -> Items[CheckpointView]:
-    """The summaries that stand for older parts of a session, newest first."""
+    """List the summaries that replace older parts of a session, newest first."""
     with services.resources.units.read() as unit:
         require_session(unit, session_id)
         found = unit.journal.checkpoints(

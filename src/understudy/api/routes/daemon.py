@@ -23,14 +23,14 @@ MAX_DAYS: Final = 90
 @router.get("/healthz", operation_id="probes.health", response_class=PlainTextResponse)
 @anyone()
 async def health() -> PlainTextResponse:
-    """Whether the process answers."""
+    """Answer whether the process lives."""
     return PlainTextResponse("ok\n")
 
 
 @router.get("/readyz", operation_id="probes.readiness", response_class=PlainTextResponse)
 @anyone()
 def readiness(services: Services) -> PlainTextResponse:
-    """Whether the daemon takes work: it has started, does not stop, and finds room on its disk."""
+    """Answer whether the daemon takes work: it has started, does not stop, and has room on its disk."""
     require_ready(services)
     if not services.resources.units.has_room():
         raise coded_error("storage/disk_full")
@@ -40,8 +40,7 @@ def readiness(services: Services) -> PlainTextResponse:
 @router.get("/metrics", operation_id="metrics.read", response_class=PlainTextResponse)
 @viewer()
 def metrics(services: Services, caller: Caller) -> Response:
-    """Counters in the text format of Prometheus; they are of all users, so with isolation per user
-    an admin's."""
+    """Show counters in the text format of Prometheus; of all users, so an admin's with isolation."""
     if services.resources.settings.isolation == PER_USER:
         caller.require(Role.ADMIN)
     return Response(services.metrics.render(), media_type=CONTENT_TYPE)
@@ -50,7 +49,7 @@ def metrics(services: Services, caller: Caller) -> Response:
 @router.get("/v1/status", operation_id="status.read")
 @viewer()
 def status(services: Services, caller: Caller) -> StatusView:
-    """What the daemon is and does; an admin is also told which folders and skills need a look."""
+    """Show the state of the daemon; an admin also sees which folders and skills need attention."""
     return StatusView(**services.status(in_full=caller.role.includes(Role.ADMIN)))
 
 
@@ -69,6 +68,6 @@ def overview(
 @router.get("/v1/settings", operation_id="settings.read")
 @admin()
 def settings(services: Services) -> EffectiveSettings:
-    """The settings that the daemon started with, and where each came from; never a secret."""
+    """Show the settings that the daemon started with, and where each came from; never a secret."""
     in_force = services.resources.settings
     return EffectiveSettings(settings=setting_rows(in_force), routes=route_rows(in_force))

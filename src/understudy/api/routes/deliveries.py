@@ -20,7 +20,7 @@ OF_RUN: Final = "/v1/runs/{run_id}/deliveries"
 @router.get(OF_RUN, operation_id="deliveries.list")
 @viewer()
 def list_deliveries(run_id: RunId, services: Services, page: Paging) -> Page[DeliveryLog]:
-    """How the output of a run fared at each of its reply targets, try by try."""
+    """List the deliveries of a run's output to each reply target, try by try."""
     return Page.cut(services.deliveries.of_run(run_id), page)
 
 
@@ -29,12 +29,12 @@ def list_deliveries(run_id: RunId, services: Services, page: Paging) -> Page[Del
 def retry(
     run_id: RunId, delivery_id: DeliveryId, services: Services, caller: Caller
 ) -> DeliveryLog:
-    """Have a dead delivery tried again, from now on."""
+    """Retry a dead delivery now."""
     return services.deliveries.retry(caller, run_id, delivery_id)
 
 
 @router.post("/v1/webhook-secret", operation_id="webhooks.rotate_secret", status_code=201)
 @admin(secret=("secret",))
 def rotate_secret(services: Services, caller: Caller) -> WebhookSecretView:
-    """Make the secret that webhooks are signed with from now on; it is shown this once."""
+    """Replace the secret that webhooks are signed with; it is shown this once."""
     return WebhookSecretView(secret=services.webhook_secret.rotate(caller))

@@ -29,7 +29,7 @@ def list_entries(
     page: Paging,
     kind: Annotated[EntryKind | None, Query(description="only entries of this kind")] = None,
 ) -> Page[EvolutionEntry]:
-    """Versions of SOUL.md, nudges, offers and answers, and skills made by its runs; newest first.
+    """List versions of SOUL.md, nudges, offers and answers, and skills of its runs; newest first.
 
     What the caller may not know of is left out, so a page may hold fewer items than the limit.
     """
@@ -46,7 +46,7 @@ def list_proposals(
     page: Paging,
     state: Annotated[ProposalState | None, Query(description="only those in this state")] = None,
 ) -> Items[ProposalView]:
-    """What an agent's runs proposed, newest first."""
+    """List the proposals of an agent's runs, newest first."""
     return items(
         services.agents.proposals.page(caller, agent_id, page, state=state), ProposalView.of
     )
@@ -57,7 +57,7 @@ def list_proposals(
 def get(
     agent_id: AgentId, proposal_id: ProposalId, services: Services, caller: Caller
 ) -> ProposalDetail:
-    """One proposal with its text and what it changes."""
+    """Show a proposal with its text and diff."""
     shown = services.agents.proposals.get(caller, agent_id, proposal_id)
     return ProposalDetail.of(
         shown.proposal, diff=shown.diff, outdated=shown.is_outdated, actions=shown.actions
@@ -69,7 +69,7 @@ def get(
 def approve(
     agent_id: AgentId, proposal_id: ProposalId, services: Services, caller: Caller
 ) -> ProposalView:
-    """Put it in force as a new version; others that wait for the same file are overtaken."""
+    """Approve a proposal as a new version; others for the same file become outdated."""
     return ProposalView.of(services.agents.proposals.approve(caller, agent_id, proposal_id))
 
 
@@ -82,7 +82,7 @@ def reject(
     caller: Caller,
     body: RejectProposal | None = None,
 ) -> ProposalView:
-    """Say no to it; the file stays as it is."""
+    """Reject a proposal; the file stays as it is."""
     reason = body.reason if body else None
     return ProposalView.of(
         services.agents.proposals.reject(caller, agent_id, proposal_id, reason=reason)

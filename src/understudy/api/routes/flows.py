@@ -41,7 +41,7 @@ def start(
     idempotency_key: IdempotencyKey = None,
     accept_language: AcceptLanguage = None,
 ) -> FlowView:
-    """Start a version of a playbook: a run in a session, and the record of what it is for."""
+    """Start a version of a playbook: a run in a session, and the record of its contract."""
     key = key_for_receipt(services, caller, idempotency_key, body.idempotency_key)
     with located("request"):
         request = submission_of(body.request, accept_language=accept_language)
@@ -67,7 +67,7 @@ def list_flows(
     session_id: Annotated[str | None, Query(description="only in this session")] = None,
     status: Annotated[FlowStatus | None, Query(description="only of this status")] = None,
 ) -> Page[FlowView]:
-    """Flows, newest first."""
+    """List flows, newest first."""
     found = services.flows.service.page(
         page, playbook_id=playbook_id, session_id=session_id, status=status
     )
@@ -78,7 +78,7 @@ def list_flows(
 @router.get(ONE, operation_id="flows.get")
 @viewer()
 def get(flow_id: FlowId, services: Services, caller: Caller) -> FlowView:
-    """One flow, with its contract and the evidence that is missing."""
+    """Show a flow, with its contract and the evidence that is missing."""
     return flow_view(services.flows.service.get(flow_id), caller)
 
 
@@ -93,7 +93,7 @@ def evidence(flow_id: FlowId, body: AttestFlow, services: Services, caller: Call
 @router.post(ONE + "/cancel", operation_id="flows.cancel")
 @operator()
 def cancel(flow_id: FlowId, services: Services, caller: Caller) -> FlowView:
-    """Stop all that goes on in a flow; one that has ended is answered as it is."""
+    """Cancel all runs of a flow; one that has ended is answered as it is."""
     return flow_view(services.flows.service.cancel(caller, flow_id), caller)
 
 
@@ -107,7 +107,7 @@ def cancel(flow_id: FlowId, services: Services, caller: Caller) -> FlowView:
 async def stream(
     flow_id: FlowId, services: Services, request: Request, cursor: Cursor = None
 ) -> StreamingResponse:
-    """The run of a flow as it happens."""
+    """Stream the run of a flow."""
     found = await asyncio.to_thread(services.flows.service.get, flow_id)
     return await follow_run(found.flow.run_id, services, request, cursor)
 

@@ -21,7 +21,7 @@ def list_inbox(
     page: Paging,
     kind: Annotated[InboxKind | None, Query(description="only things of this kind")] = None,
 ) -> InboxPage:
-    """What waits for a person: first what runs wait for, candidates last in the order of review.
+    """List what waits for a person: first what runs wait for, candidates last.
 
     Proposals for files of an agent and drafts of a skill are shown to its owner and to admins, offers to the user that
     they were made to. `counts` tells how much waits of each kind.

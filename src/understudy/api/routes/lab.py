@@ -18,7 +18,7 @@ router = APIRouter(tags=["lab"], route_class=GatedRoute)
 # Read-only, but CPU-bound, so viewers may not call it.
 @operator(scans=True)
 def inspect(body: InspectText, services: Services) -> LabReportView:
-    """What redaction, guard, statements and the policy make of a text; nothing is stored."""
+    """Try redaction, guard, statements and the policy on a text; nothing is stored."""
     report = services.lab.inspect(record_of(LabText, body))
     return LabReportView(
         redaction=report.redaction,

@@ -89,7 +89,7 @@ def list_candidates(
         list[str] | None, Query(description="only these", max_length=MAX_LIMIT)
     ] = None,
 ) -> Page[ListedCandidate]:
-    """Candidates, oldest first; one that was not decided in its time is no longer there."""
+    """List candidates, oldest first; one that was not decided in its time is no longer there."""
     narrowed = replace(which, waiting=waiting, candidate_ids=tuple(candidate_id or ()))
     return services.learning.candidates.page(page, narrowed=narrowed)
 
@@ -97,7 +97,7 @@ def list_candidates(
 @router.post(ALL, operation_id="learning_candidates.create")
 @operator()
 async def create(body: CreateCandidate, services: Services, caller: Caller) -> Candidate:
-    """Propose something worth knowing; nothing takes effect before it is published."""
+    """Propose a learning; nothing takes effect before it is published."""
     service, wanted = services.learning.candidates, record_of(NewCandidate, body)
     candidate = await run_in_threadpool(service.create, caller, wanted)
     await service.look_around(candidate.candidate_id)
@@ -128,7 +128,7 @@ def _naming(services: Services, body: Any) -> Any:
 @router.post(ALL + "/bulk", operation_id="learning_candidates.bulk")
 @operator(two=TwoApprovers.BULK_PUBLICATION, two_if=_publishes, two_body=_naming)
 def decide_many(body: BulkDecision, services: Services, caller: Caller) -> BulkResult:
-    """Publish or reject many; each is told of, and one that is refused does not stop the others."""
+    """Publish or reject many candidates; one that is refused does not stop the others."""
     return services.learning.bulk_decisions.decide(caller, _bulk_request(body))
 
 
@@ -166,14 +166,14 @@ def next_for_review(
 @router.get(ONE, operation_id="learning_candidates.get")
 @viewer()
 def get(candidate_id: CandidateId, services: Services) -> ReviewItem:
-    """One candidate, with what whoever decides should know."""
+    """Show a candidate, with what a reviewer should know."""
     return services.learning.candidates.item(candidate_id)
 
 
 @router.get(ONE + "/explain", operation_id="learning_candidates.explain")
 @viewer()
 def explain(candidate_id: CandidateId, services: Services) -> CandidateExplainView:
-    """What the policy in force makes of it: every rule, whether it matched, and why."""
+    """Explain what the policy in force makes of a candidate: every rule, whether it matched, and why."""
     evaluation = services.learning.policy.explain(candidate_id)
     policy, revision = services.learning.policy.policy()
     trace = evaluation.trace
@@ -200,7 +200,7 @@ async def publish(
     caller: Caller,
     body: PublishCandidate | None = None,
 ) -> PublishedLearning:
-    """Make a learning of it; one that says the same already is answered instead."""
+    """Publish a candidate as a learning; one that says the same already is answered instead."""
     given = body or PublishCandidate()
     wanted = record_of(PublishChanges, given, publish_tier=given.publish_tier or Tier.ACTIVE)
     service = services.learning.candidates
@@ -218,7 +218,7 @@ def reject(
     caller: Caller,
     body: RejectCandidate | None = None,
 ) -> Candidate:
-    """Say no to it; the daemon does not propose the same again without new evidence."""
+    """Reject a candidate; the daemon does not propose the same again without new evidence."""
     given = body or RejectCandidate()
     return services.learning.candidates.reject(
         caller, candidate_id, reason=given.reason, version=given.version
@@ -233,7 +233,7 @@ def reopen(
     caller: Caller,
     body: ReopenCandidate | None = None,
 ) -> Candidate:
-    """Take back one's own decision: it waits again, and what it became is revoked."""
+    """Reopen a candidate that the caller decided: it waits again, and its learning is revoked."""
     reason = body.reason if body else None
     return services.learning.candidates.reopen(caller, candidate_id, reason=reason)
 
@@ -243,5 +243,5 @@ def reopen(
 def snooze(
     candidate_id: CandidateId, body: SnoozeCandidate, services: Services, caller: Caller
 ) -> Candidate:
-    """Leave it out of the queue of review until a time; lists still show it."""
+    """Skip a candidate in the queue of review until a time; lists still show it."""
     return services.learning.candidates.snooze(caller, candidate_id, body.until_ms)

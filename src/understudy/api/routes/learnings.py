@@ -127,7 +127,7 @@ def list_learnings(
     which: Annotated[LearningFilter, Depends(_filter_of_query)],
     newest: Annotated[bool, Query(description="the newest first")] = False,
 ) -> Page[Learning]:
-    """Learnings of every status, oldest or newest first."""
+    """List learnings of every status, oldest or newest first."""
     return services.learning.learnings.page(page, narrowed=which, newest=newest)
 
 
@@ -147,7 +147,7 @@ async def create(body: CreateLearning, services: Services, caller: Caller) -> Pu
 def revoke_matching(
     services: Services, caller: Caller, body: RevokeMatching | None = None
 ) -> RevokedLearnings:
-    """Take back all that a filter finds; never without a filter, unless an admin says `all`."""
+    """Revoke all learnings that a filter finds; never without a filter, unless an admin says `all`."""
     wanted = body or RevokeMatching()
     if wanted.all:
         caller.require(Role.ADMIN)
@@ -164,7 +164,7 @@ def revoke_matching(
 @router.get(ONE, operation_id="learnings.get")
 @viewer()
 def get(learning_id: LearningId, services: Services) -> Learning:
-    """One learning."""
+    """Show a learning."""
     return services.learning.learnings.get(learning_id)
 
 
@@ -173,7 +173,7 @@ def get(learning_id: LearningId, services: Services) -> Learning:
 def change(
     learning_id: LearningId, body: ChangeLearning, services: Services, caller: Caller
 ) -> Learning:
-    """Change when prompts are told of it, whether it is sensitive, or when it expires."""
+    """Change when a learning is injected, whether it is sensitive, or when it expires."""
     if not body.model_fields_set:
         raise coded_error("learnings/nothing_to_change")
     wanted = record_of(LearningChanges, body, ends_never="expires_at_ms" in body.model_fields_set)
@@ -183,7 +183,7 @@ def change(
 @router.get(ONE + "/lineage", operation_id="learnings.lineage")
 @viewer()
 def lineage(learning_id: LearningId, services: Services, page: Paging) -> Lineage:
-    """Where it came from, and which runs were told of it; `limit` and `cursor` are of the uses."""
+    """Show where a learning came from, and the runs it was injected into; `limit` is of the runs."""
     return services.learning.learnings.lineage(learning_id, page)
 
 
@@ -192,7 +192,7 @@ def lineage(learning_id: LearningId, services: Services, page: Paging) -> Lineag
 def revoke(
     learning_id: LearningId, services: Services, caller: Caller, body: RevokeLearning | None = None
 ) -> Learning:
-    """Take it back: no prompt tells of it again."""
+    """Revoke a learning: no prompt has it again."""
     reason = body.reason if body else None
     return services.learning.learnings.revoke(caller, learning_id, reason=reason)
 
@@ -202,7 +202,7 @@ def revoke(
 def supersede(
     learning_id: LearningId, body: SupersedeLearning, services: Services, caller: Caller
 ) -> PublishedLearning:
-    """Put another in its place; answers the replacement, also when it was made before."""
+    """Replace a learning by another; answers the replacement, also when it was made before."""
     wanted = record_of(Replacement, body)
     return published_learning(services.learning.learnings.supersede(caller, learning_id, wanted))
 

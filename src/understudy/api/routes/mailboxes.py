@@ -35,14 +35,14 @@ def post(body: PostMessage, services: Services, caller: Caller) -> Message:
 def list_messages(
     session_id: SessionId, services: Services, page: Paging, status: Statuses = None
 ) -> Page[Message]:
-    """The messages for a session, newest first; looking changes nothing."""
+    """List the messages for a session, newest first; reading changes nothing."""
     return _listed(services, Mailbox(session_id=session_id), page, status or ())
 
 
 @router.get(OF_SESSION + "/dead-letter", operation_id="mailboxes.dead_letters")
 @viewer()
 def dead_letters(session_id: SessionId, services: Services, page: Paging) -> Page[Message]:
-    """The messages for a session that were given up."""
+    """List the messages for a session that were given up."""
     return _listed(services, Mailbox(session_id=session_id), page, DEAD)
 
 
@@ -51,7 +51,7 @@ def dead_letters(session_id: SessionId, services: Services, page: Paging) -> Pag
 def ack(
     session_id: SessionId, message_id: MessageId, services: Services, caller: Caller
 ) -> Message:
-    """Take a message out that waits or was given up."""
+    """Remove a message that waits or was given up."""
     return services.mailboxes.ack(caller, Mailbox(session_id=session_id), message_id)
 
 
@@ -60,7 +60,7 @@ def ack(
 def retry(
     session_id: SessionId, message_id: MessageId, services: Services, caller: Caller
 ) -> Message:
-    """Have a message that was given up delivered again."""
+    """Retry the delivery of a message that was given up."""
     return services.mailboxes.retry(caller, Mailbox(session_id=session_id), message_id)
 
 
@@ -69,14 +69,14 @@ def retry(
 def list_of_agent(
     agent_id: AgentId, services: Services, page: Paging, status: Statuses = None
 ) -> Page[Message]:
-    """The messages for an agent, newest first; looking changes nothing."""
+    """List the messages for an agent, newest first; reading changes nothing."""
     return _listed(services, Mailbox(agent_id=agent_id), page, status or ())
 
 
 @router.get(OF_AGENT + "/dead-letter", operation_id="mailboxes.dead_letters_of_agent")
 @viewer()
 def dead_letters_of_agent(agent_id: AgentId, services: Services, page: Paging) -> Page[Message]:
-    """The messages for an agent that were given up."""
+    """List the messages for an agent that were given up."""
     return _listed(services, Mailbox(agent_id=agent_id), page, DEAD)
 
 
@@ -85,7 +85,7 @@ def dead_letters_of_agent(agent_id: AgentId, services: Services, page: Paging) -
 def ack_of_agent(
     agent_id: AgentId, message_id: MessageId, services: Services, caller: Caller
 ) -> Message:
-    """Take a message out that waits or was given up."""
+    """Remove a message that waits or was given up."""
     return services.mailboxes.ack(caller, Mailbox(agent_id=agent_id), message_id)
 
 
@@ -94,7 +94,7 @@ def ack_of_agent(
 def retry_of_agent(
     agent_id: AgentId, message_id: MessageId, services: Services, caller: Caller
 ) -> Message:
-    """Have a message that was given up delivered again."""
+    """Retry the delivery of a message that was given up."""
     return services.mailboxes.retry(caller, Mailbox(agent_id=agent_id), message_id)
 
 

@@ -32,7 +32,7 @@ OWN: Final = "/v1/sessions/{session_id}/mcp-servers"
 @router.get("/v1/mcp-servers", operation_id="mcp_servers.list")
 @viewer()
 def list_servers(services: Services, page: Paging) -> Page[ServerStatus]:
-    """The servers of the config file, and how they stand."""
+    """List the servers of the config file, and their state."""
     statuses = map(services.mcp_acceptance.with_unaccepted, services.mcp.statuses())
     return Page.cut(tuple(statuses), page)
 
@@ -40,7 +40,7 @@ def list_servers(services: Services, page: Paging) -> Page[ServerStatus]:
 @router.post("/v1/mcp-servers/{name}/restart", operation_id="mcp_servers.restart")
 @admin()
 async def restart(name: Name, services: Services, caller: Caller) -> ServerStatus:
-    """Start a server anew, whether it runs or not; the answer tells what came of it."""
+    """Restart a server, whether it runs or not; the answer has the result."""
     status = await services.mcp.restart(name)
     await asyncio.to_thread(_note_restart, services, caller, name)
     return await asyncio.to_thread(services.mcp_acceptance.with_unaccepted, status)
@@ -61,7 +61,7 @@ async def accept(
 @router.get(OWN, operation_id="sessions.mcp_servers")
 @viewer()
 def get_own(session_id: SessionId, services: Services) -> SessionMcpServersView:
-    """The servers that the session has for itself."""
+    """List the session's own servers."""
     return _view(services, session_id, services.session_mcp.get(session_id))
 
 
@@ -71,7 +71,7 @@ def get_own(session_id: SessionId, services: Services) -> SessionMcpServersView:
 async def set_own(
     session_id: SessionId, body: SetSessionMcpServers, services: Services, caller: Caller
 ) -> SessionMcpServersView:
-    """Give future runs of the session these servers and no others."""
+    """Replace the session's own servers for its future runs."""
     wanted = [_server(name, each) for name, each in body.mcp_servers.items()]
     return _view(services, session_id, await services.session_mcp.set(caller, session_id, wanted))
 
@@ -81,7 +81,7 @@ async def set_own(
 async def clear_own(
     session_id: SessionId, services: Services, caller: Caller
 ) -> SessionMcpServersView:
-    """Leave the session with the servers of the config file alone."""
+    """Remove the session's own servers; those of the config file stay."""
     return _view(services, session_id, await services.session_mcp.set(caller, session_id, ()))
 
 

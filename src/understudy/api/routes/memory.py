@@ -37,7 +37,7 @@ MAX_SKILLS: Final = 200
 def memory_context(
     session_id: SessionId, services: Services, caller: Caller, query: Asked = None
 ) -> MemoryContextView:
-    """What the caller's next run would be given to remember; looking changes nothing."""
+    """Show what would be injected into the caller's next run; reading changes nothing."""
     return context_view(services.inspection.context(session_id, query, user_id=caller.user_id))
 
 
@@ -52,7 +52,7 @@ def memory_search(
         int | None, Query(description="how many results; 12, brought within 1 and 50")
     ] = None,
 ) -> SearchAnswer:
-    """What the session can find, best first; newest first without a query."""
+    """Search what the session can find, best first; newest first without a query."""
     return services.inspection.search(session_id, query, limit, user_id=caller.user_id)
 
 
@@ -61,7 +61,7 @@ def memory_search(
 def memory_explain(
     session_id: SessionId, services: Services, query: Asked = None
 ) -> MemoryExplanation:
-    """Every visible learning and run, with why it would or would not be injected."""
+    """Explain for every visible learning and run why it would or would not be injected."""
     return services.inspection.explain(session_id, query)
 
 
@@ -70,7 +70,7 @@ def memory_explain(
 def prompt_preview(
     session_id: SessionId, services: Services, caller: Caller, query: Asked = None
 ) -> PromptPreview:
-    """What the caller's next run would send to its model, by section, with its tokens.
+    """Show what the caller's next run would send to its model, by section, with its tokens.
 
     `memory` lists every visible learning and run and `skills` every skill, in or out, with each
     reason. MCP servers have the tools that they listed last. Nothing is changed.
@@ -83,14 +83,14 @@ def prompt_preview(
 def agent_prompt_preview(
     agent_id: AgentId, services: Services, caller: Caller, query: Asked = None
 ) -> PromptPreview:
-    """What the caller's first run in a new session of an agent would send to its model."""
+    """Show what the caller's first run in a new session would send to its model."""
     return services.prompt_previews.of_agent(caller, agent_id, query)
 
 
 @router.get("/v1/runs/{run_id}/memory-report", operation_id="runs.memory_report")
 @viewer()
 def memory_report(run_id: RunId, services: Services) -> MemoryReport:
-    """What a run was given to remember, what was left out, and why."""
+    """Show what was injected into a run, what was left out, and why."""
     return services.inspection.report(run_id)
 
 
@@ -101,7 +101,7 @@ def list_run_memories(
     page: Paging,
     session_id: Annotated[str | None, Query(description="only of this session")] = None,
 ) -> Page[RunMemoryItem]:
-    """The records that are kept, newest first."""
+    """List run memories, newest first."""
     return services.inspection.records(page, session_id=session_id)
 
 
@@ -114,7 +114,7 @@ def get_run_memory(
         bool, Query(description="also the longer texts that learning reads")
     ] = False,
 ) -> RunMemoryDetail:
-    """The record of a run."""
+    """Show the memory of a run."""
     record = services.run_memories.get(run_id)
     longer = services.run_memories.evidence(run_id) if evidence else None
     capture = services.run_memories.capture(run_id)
@@ -124,7 +124,7 @@ def get_run_memory(
 @router.delete("/v1/run-memories/{run_id}", operation_id="run_memories.forget")
 @operator()
 def forget_run_memory(run_id: RunId, services: Services, caller: Caller) -> Deleted:
-    """Forget a run: no prompt and no search tells of it again. The run itself stays."""
+    """Forget a run: no prompt and no search shows it again. The run itself stays."""
     services.run_memories.forget(caller, run_id)
     return Deleted()
 

@@ -28,7 +28,7 @@ OF_SESSION: Final = "/v1/sessions/{session_id}/permissions"
 @router.get("/v1/permissions", operation_id="permissions.get")
 @viewer()
 def get_permissions(services: Services) -> PermissionsView:
-    """The rules that hold for every agent."""
+    """Show the rules that hold for every agent."""
     return _view(*services.daemon_rules.current())
 
 
@@ -45,7 +45,7 @@ def set_permissions(body: SetPermissions, services: Services, caller: Caller) ->
 @router.get(OF_SESSION, operation_id="sessions.permissions")
 @viewer()
 def get_session_permissions(session_id: SessionId, services: Services) -> SessionPermissionsView:
-    """The rules of a session, and those it took from its parent."""
+    """Show the rules of a session, and those inherited from its parent."""
     return _session_view(services.sessions.get(session_id))
 
 
@@ -65,7 +65,7 @@ def set_session_permissions(
 def clear_session_permissions(
     session_id: SessionId, services: Services, caller: Caller
 ) -> SessionPermissionsView:
-    """Drop the session's own rules; those a sidechain took from its parent stay."""
+    """Remove the session's own rules; those inherited from its parent stay."""
     return _session_view(services.sessions.set_permissions(caller, session_id, ()))
 
 

@@ -42,14 +42,14 @@ def list_personas(
     page: Paging,
     query: Annotated[str | None, Query(description="part of the id or name")] = None,
 ) -> Page[Persona]:
-    """Personas by id."""
+    """List personas by id."""
     return services.personas.page(page, query=query)
 
 
 @router.get(ONE, operation_id="personas.get")
 @viewer()
 def get(persona_id: PersonaId, services: Services) -> Persona:
-    """One persona."""
+    """Show a persona."""
     return services.personas.get(persona_id)
 
 

@@ -34,7 +34,7 @@ ONE: Final = "/v1/playbooks/{playbook_id}"
 @router.post("/v1/playbooks/validate", operation_id="playbooks.validate")
 @operator()
 def validate(body: ManifestBody, services: Services, caller: Caller) -> ManifestVerdict:
-    """What is wrong with a manifest, and its digest; nothing is stored."""
+    """Check a manifest, and show its digest; nothing is stored."""
     found = services.flows.playbooks.validate(caller, body.manifest)
     return ManifestVerdict(
         valid=found.valid,
@@ -66,7 +66,7 @@ def list_playbooks(
         ReleaseStatus | None, Query(description="only with a version of this status")
     ] = None,
 ) -> Page[PlaybookSummary]:
-    """Playbooks by id."""
+    """List playbooks by id."""
     return services.flows.playbooks.page(page, query=query, status=status)
 
 
@@ -79,7 +79,7 @@ def get(
         str | None, Query(description="in full; else the active or the newest one")
     ] = None,
 ) -> PlaybookDetail:
-    """One playbook with its versions, one of them in full."""
+    """Show a playbook with its versions, one of them in full."""
     return services.flows.playbooks.get(playbook_id, version)
 
 
@@ -99,7 +99,7 @@ def publish(
 def revoke(
     playbook_id: PlaybookId, body: RevokePlaybook, services: Services, caller: Caller
 ) -> PlaybookDetail:
-    """Let nobody start a version any more; flows under way go on."""
+    """Revoke a version: nobody starts it any more, and flows under way go on."""
     ref = PlaybookRef(playbook_id=playbook_id, version=body.version, digest=body.digest)
     refs = evidence_of(body.evidence_refs)
     return services.flows.playbooks.revoke(caller, ref, body.reason, refs)

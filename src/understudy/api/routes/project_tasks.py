@@ -51,7 +51,7 @@ def list_project_tasks(
     status: Annotated[TaskStatus | None, Query(description="only of this status")] = None,
     assignee_member_id: Annotated[str | None, Query(description="only of this member")] = None,
 ) -> Page[ProjectTaskDetail]:
-    """The tasks of a project, oldest first."""
+    """List the tasks of a project, oldest first."""
     found = services.projects.tasks.list(
         project_id, query=query, status=status, assignee_member_id=assignee_member_id
     )
@@ -84,7 +84,7 @@ def create(
 def get(
     project_id: ProjectId, project_task_id: ProjectTaskId, services: Services
 ) -> ProjectTaskDetail:
-    """One task, as it stands now."""
+    """Show a task of a project."""
     return services.projects.tasks.get(project_id, project_task_id)
 
 
@@ -113,7 +113,7 @@ def update(
 def delete(
     project_id: ProjectId, project_task_id: ProjectTaskId, services: Services, caller: Caller
 ) -> Deleted:
-    """Delete a task that no other one names and no run is at work on."""
+    """Delete a task that no other one names and no run works on."""
     services.projects.tasks.delete(caller, project_id, project_task_id)
     return Deleted()
 
@@ -128,7 +128,7 @@ def start(
     caller: Caller,
     idempotency_key: IdempotencyKey = None,
 ) -> RunView:
-    """Start a task: a run in the session of its assignee, once all that it waits for is completed."""
+    """Start a task: a run in the session of its assignee, once the tasks before it are completed."""
     key = key_for_receipt(services, caller, idempotency_key, body.idempotency_key)
     if body.metadata is not None and not isinstance(body.metadata, dict):
         raise coded_error("project_tasks/metadata_not_an_object", pointer="/metadata")

@@ -55,7 +55,7 @@ def list_projects(
     ] = None,
     channel_id: Annotated[str | None, Query(description="only those that link it")] = None,
 ) -> Page[ProjectDetail]:
-    """Projects by id."""
+    """List projects by id."""
     return services.projects.service.page(
         page,
         query=query,
@@ -68,7 +68,7 @@ def list_projects(
 @router.get(ONE, operation_id="projects.get")
 @viewer()
 def get(project_id: ProjectId, services: Services) -> ProjectDetail:
-    """One project."""
+    """Show a project."""
     return services.projects.service.get(project_id)
 
 
@@ -98,7 +98,7 @@ def delete(project_id: ProjectId, services: Services, caller: Caller) -> Deleted
 @router.get(ONE + "/members", operation_id="projects.members")
 @viewer()
 def members(project_id: ProjectId, services: Services, page: Paging) -> Page[ProjectMember]:
-    """The members of a project."""
+    """List the members of a project."""
     return Page.cut(services.projects.service.get(project_id).members, page)
 
 
@@ -107,7 +107,7 @@ def members(project_id: ProjectId, services: Services, page: Paging) -> Page[Pro
 def add_member(
     project_id: ProjectId, body: AddMember, services: Services, caller: Caller
 ) -> ProjectDetail:
-    """Let a session or a person join."""
+    """Add a session or a person to a project."""
     return services.projects.service.add_member(caller, project_id, _member(body))
 
 
@@ -116,14 +116,14 @@ def add_member(
 def remove_member(
     project_id: ProjectId, member_id: str, services: Services, caller: Caller
 ) -> ProjectDetail:
-    """Let a member go."""
+    """Remove a member from a project."""
     return services.projects.service.remove_member(caller, project_id, member_id)
 
 
 @router.get(ONE + "/channels", operation_id="projects.channels")
 @viewer()
 def channels(project_id: ProjectId, services: Services, page: Paging) -> Page[ChannelLink]:
-    """The channels that a project links; the threads of its tasks begin in the default one."""
+    """List the channels that a project links; threads of its tasks begin in the default one."""
     project = services.projects.service.get(project_id)
     links = [
         extended(
@@ -143,7 +143,7 @@ def channels(project_id: ProjectId, services: Services, page: Paging) -> Page[Ch
 def link_channel(
     project_id: ProjectId, body: LinkChannel, services: Services, caller: Caller
 ) -> ProjectDetail:
-    """Link a channel, as the default for new tasks if it is to be."""
+    """Link a channel to a project, as the default for new tasks if asked for."""
     return services.projects.service.link_channel(
         caller,
         project_id,
@@ -159,7 +159,7 @@ def link_channel(
 def unlink_channel(
     project_id: ProjectId, channel_id: str, services: Services, caller: Caller
 ) -> ProjectDetail:
-    """Take a link away, unless an unfinished task is talked about there."""
+    """Remove a link, unless an unfinished task is discussed there."""
     return services.projects.service.unlink_channel(caller, project_id, channel_id)
 
 

@@ -109,7 +109,7 @@ def list_rollouts(
     page: Paging,
     which: Annotated[RolloutFilter, Depends(_filter)],
 ) -> Items[RolloutSummary]:
-    """Promoted skills of every stage, by name, each with the newest of its evidence and events."""
+    """List promoted skills of every stage, by name, each with its newest evidence and events."""
     view = partial(summary_view, home=_home(services, caller))
     return items(services.rollouts.page(page, narrowed=which), view)
 
@@ -117,21 +117,21 @@ def list_rollouts(
 @router.get(ONE, operation_id="rollouts.get")
 @viewer()
 def get(skill_name: SkillName, services: Services, caller: Caller) -> RolloutView:
-    """One promoted skill: what it says, where it stands, and what the next stage asks for."""
+    """Show a promoted skill: its definition, its stage, and what the next stage requires."""
     return _shown(services, caller, services.rollouts.get(skill_name))
 
 
 @router.get(ONE + "/events", operation_id="rollouts.events")
 @viewer()
 def events(skill_name: SkillName, services: Services, page: Paging) -> Page[LifecycleEvent]:
-    """Everything that happened to it, oldest first."""
+    """List all events of a promoted skill, oldest first."""
     return services.rollouts.events(skill_name, page)
 
 
 @router.get(ONE + "/history", operation_id="rollouts.history")
 @viewer()
 def history(skill_name: SkillName, services: Services, page: Paging) -> Items[SnapshotView]:
-    """How it was before each change, newest first."""
+    """List the revisions of a promoted skill before each change, newest first."""
     return items(services.rollouts.history(skill_name, page), _snapshot_view)
 
 
@@ -148,7 +148,7 @@ def diff(
         Number, Query(alias="to", description="the revision to compare it with; the current one")
     ] = None,
 ) -> RolloutDiff:
-    """What changed from one revision to another, in the files of the skill."""
+    """Compare two revisions of a promoted skill, file by file."""
     return compared(services.rollouts, skill_name, old=old, new=new)
 
 
@@ -157,7 +157,7 @@ def diff(
 def advance(
     skill_name: SkillName, services: Services, caller: Caller, body: AdvanceSkill | None = None
 ) -> RolloutView:
-    """Move it to its next stage, or to another, with exactly the definition that it has."""
+    """Advance a promoted skill to its next stage, or to another, with exactly its definition."""
     wanted = body or AdvanceSkill()
     detail = services.rollouts.advance(
         caller, skill_name, to=wanted.to, fingerprint=wanted.definition_fingerprint
@@ -170,7 +170,7 @@ def advance(
 def record_result(
     skill_name: SkillName, body: RolloutResult, services: Services, caller: Caller
 ) -> RolloutView:
-    """Have a run count as evidence; the same run again changes nothing."""
+    """Record a run as evidence; the same run again changes nothing."""
     return _shown(
         services,
         caller,
@@ -183,7 +183,7 @@ def record_result(
 def hold(
     skill_name: SkillName, services: Services, caller: Caller, body: RolloutReason | None = None
 ) -> RolloutView:
-    """Let it go no further for now."""
+    """Hold a promoted skill at its stage."""
     reason = None if body is None else body.reason
     return _shown(services, caller, services.rollouts.hold(caller, skill_name, reason=reason))
 
@@ -193,7 +193,7 @@ def hold(
 def release(
     skill_name: SkillName, services: Services, caller: Caller, body: RolloutReason | None = None
 ) -> RolloutView:
-    """Let one that is held go on."""
+    """Release a promoted skill that is held."""
     reason = None if body is None else body.reason
     return _shown(services, caller, services.rollouts.release(caller, skill_name, reason=reason))
 
@@ -203,7 +203,7 @@ def release(
 def revoke(
     skill_name: SkillName, services: Services, caller: Caller, body: RolloutReason | None = None
 ) -> RolloutView:
-    """Take it back: its files are removed, and no agent is offered it; the record stays."""
+    """Revoke a promoted skill: its files are removed, and no agent is offered it; the record stays."""
     reason = None if body is None else body.reason
     return _shown(services, caller, services.rollouts.revoke(caller, skill_name, reason=reason))
 
@@ -217,7 +217,7 @@ def rollback_preview(
         str | None, Query(description="which version, as `rollouts.rollback` takes it")
     ] = None,
 ) -> RollbackPreview:
-    """Which version a rollback would activate, what would change, and which others there are."""
+    """Preview a rollback: the version, what would change, and which others there are."""
     return services.rollouts.rollback_preview(skill_name, to_version=to_version)
 
 
@@ -266,7 +266,7 @@ async def begin_trial(
 @router.get(ONE + "/trials", operation_id="rollouts.trials")
 @viewer()
 def list_trials(skill_name: SkillName, services: Services, page: Paging) -> Items[TrialView]:
-    """The trials of a promoted skill, newest first, without reports."""
+    """List the trials of a promoted skill, newest first, without reports."""
     rollout = services.rollouts.at(skill_name)
     return items(services.trials.page(skill_name, page), partial(_trial_in_list, rollout))
 
@@ -274,7 +274,7 @@ def list_trials(skill_name: SkillName, services: Services, page: Paging) -> Item
 @router.get(ONE + "/trials/{trial_id}", operation_id="rollouts.get_trial")
 @viewer()
 def get_trial(skill_name: SkillName, trial_id: TrialId, services: Services) -> TrialView:
-    """One trial, and how it ended."""
+    """Show a trial and its result."""
     return _trial_view(services, services.trials.get(skill_name, trial_id))
 
 

@@ -83,7 +83,7 @@ def list_runs(
     agent_id: OfAgent = None,
     status: Annotated[list[RunStatus] | None, Query(description="one or more")] = None,
 ) -> Items[RunView]:
-    """Runs, newest first."""
+    """List runs, newest first."""
     found = services.runs.service.page(
         page, session_id=session_id, agent_id=agent_id, statuses=tuple(status or ())
     )
@@ -93,7 +93,7 @@ def list_runs(
 @router.get("/v1/runs/counts", operation_id="runs.counts")
 @viewer()
 def counts(services: Services, session_id: InSession = None, agent_id: OfAgent = None) -> RunCounts:
-    """How many runs have each status."""
+    """Count the runs of each status."""
     found = services.runs.service.counts(session_id=session_id, agent_id=agent_id)
     return RunCounts(total=sum(found.values()), statuses=found)
 
@@ -101,14 +101,14 @@ def counts(services: Services, session_id: InSession = None, agent_id: OfAgent =
 @router.get(ONE, operation_id="runs.get")
 @viewer()
 def get(run_id: RunId, services: Services, caller: Caller) -> RunView:
-    """One run."""
+    """Show a run."""
     return run_view(services.runs.service.get(run_id), caller)
 
 
 @router.get(ONE + "/events", operation_id="runs.events")
 @viewer()
 def events(run_id: RunId, services: Services, page: Paging) -> Items[RunEventView]:
-    """Everything in the life of a run, in order."""
+    """Show all events of a run, in order."""
     agent_id = services.runs.service.get(run_id).run.agent_id
     found = services.runs.service.events(run_id, after_offset=offset_of(page), limit=page.limit)
     return Items(
@@ -127,14 +127,14 @@ def cancel(run_id: RunId, services: Services, caller: Caller) -> RunView:
 @router.get(ONE + "/debug", operation_id="runs.debug")
 @admin()
 def debug(run_id: RunId, services: Services, page: Paging) -> Page[DebugRequest]:
-    """The provider requests of a run, redacted, where debug capture was on."""
+    """List the provider requests of a run, redacted, where debug capture was on."""
     return Page.cut(services.runs.service.debug(run_id), page)
 
 
 @router.get(ONE + "/artifacts", operation_id="runs.artifacts")
 @viewer()
 def artifacts(run_id: RunId, services: Services, page: Paging) -> Page[Artifact]:
-    """What the tools of a run answered in full, where the model was shown only a part."""
+    """List the full results of a run's tools, where the model was shown only a part."""
     return Page.cut(services.runs.service.artifacts(run_id), page)
 
 
@@ -143,7 +143,7 @@ def artifacts(run_id: RunId, services: Services, page: Paging) -> Page[Artifact]
 def artifact(
     run_id: RunId, artifact_id: ArtifactId, services: Services, caller: Caller
 ) -> PlainTextResponse:
-    """The text of a tool result; for admins also of a captured request or an input file."""
+    """Show the text of a tool result; for admins also of a captured request or an input file."""
     return PlainTextResponse(services.runs.service.artifact(caller, run_id, artifact_id))
 
 
@@ -152,5 +152,5 @@ def artifact(
 def debug_artifact(
     run_id: RunId, artifact_id: ArtifactId, services: Services, caller: Caller
 ) -> PlainTextResponse:
-    """The text of a captured request, a tool result or an input file."""
+    """Show the text of a captured request, a tool result or an input file."""
     return artifact(run_id, artifact_id, services, caller)

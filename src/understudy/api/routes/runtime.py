@@ -33,7 +33,7 @@ def _default(services: Services) -> str:
 @router.get("/v1/routes", operation_id="routes.list")
 @viewer()
 def list_routes(services: Services, page: Paging) -> Items[RouteView]:
-    """Where model calls can go; never with keys."""
+    """List the routes of model calls; never with keys."""
     default = _default(services)
     found = Page.cut(services.resources.routes.all(), page)
     return items(found, lambda route: _route(route, default=default))
@@ -44,7 +44,7 @@ def list_routes(services: Services, page: Paging) -> Items[RouteView]:
 def get_route(
     route_id: Annotated[str, Path(description="id of the route")], services: Services
 ) -> RouteView:
-    """One route."""
+    """Show a route."""
     found = services.resources.routes.find(route_id)
     if found is None:
         raise coded_error("routes/route_not_found", route_id=route_id)
@@ -54,14 +54,14 @@ def get_route(
 @router.get("/v1/runtime", operation_id="runtime.get")
 @viewer()
 def get_runtime(services: Services) -> RuntimeView:
-    """The runtime settings in force."""
+    """Show the runtime settings in force."""
     return _view(services, services.runtime.current())
 
 
 @router.post("/v1/runtime", operation_id="runtime.change")
 @admin(two=TwoApprovers.POLICY_CHANGE)
 def change_runtime(body: ChangeRuntime, services: Services, caller: Caller) -> RuntimeView:
-    """Change runtime settings; runs already submitted keep what they were given."""
+    """Change runtime settings; runs already submitted keep theirs."""
     revision = services.runtime.change(
         caller, _changes(services, body), expected_revision=body.expected_revision
     )
@@ -71,7 +71,7 @@ def change_runtime(body: ChangeRuntime, services: Services, caller: Caller) -> R
 @router.get("/v1/runtime/revisions", operation_id="runtime.revisions")
 @viewer()
 def list_revisions(services: Services, page: Paging) -> Page[Revision]:
-    """The kept revisions, newest first."""
+    """List the revisions, newest first."""
     return Page.cut(services.runtime.revisions(), page)
 
 
@@ -80,7 +80,7 @@ def list_revisions(services: Services, page: Paging) -> Page[Revision]:
 def roll_back(
     services: Services, caller: Caller, body: RollBackRuntime | None = None
 ) -> RuntimeView:
-    """Bring an earlier revision back, as a new one."""
+    """Restore an earlier revision, as a new one."""
     wanted = body or RollBackRuntime()
     revision = services.runtime.roll_back(
         caller, wanted.target_revision, expected_revision=wanted.expected_revision

@@ -152,7 +152,7 @@ def _roll_back(
 @router.get(RUN_MEMORY, operation_id="run_memory_policy.get")
 @viewer()
 def get_run_memory_policy(services: Services) -> PolicyView[RunMemoryPolicy]:
-    """How much is remembered of runs, for how long, and who may find it."""
+    """Show how much is remembered of runs, for how long, and who may find it."""
     return _shown(services.run_memories.policy())
 
 
@@ -170,7 +170,7 @@ def set_run_memory_policy(
 def list_run_memory_policies(
     services: Services, page: Paging
 ) -> Page[PolicyRevisionView[RunMemoryPolicy]]:
-    """The policy as it stood after each kept change of it, newest first."""
+    """List the policy after each change, newest first."""
     return _revisions(services.run_memories, page)
 
 
@@ -179,7 +179,7 @@ def list_run_memory_policies(
 def roll_back_run_memory_policy(
     services: Services, caller: Caller, body: RollBackRuntime | None = None
 ) -> PolicyView[RunMemoryPolicy]:
-    """Bring the policy of an earlier revision back, as a new revision; other settings stay."""
+    """Restore the policy of an earlier revision, as a new revision; other settings stay."""
     return _roll_back(services.run_memories, caller, body)
 
 
@@ -187,7 +187,7 @@ def roll_back_run_memory_policy(
 # Read-only, but CPU-bound, so viewers may not call it.
 @operator()
 def dry_run_run_memory_policy(services: Services, body: TryRunMemoryPolicy) -> RunMemoryDryRun:
-    """The records that a policy would delete at once; nothing changes."""
+    """List the records that a policy would delete at once; nothing changes."""
     proposal = PolicyBodies(RUN_MEMORY_POLICY).proposal(body.policy)
     with proposal.located():
         return services.run_memories.dry_run(proposal.given)
@@ -196,7 +196,7 @@ def dry_run_run_memory_policy(services: Services, body: TryRunMemoryPolicy) -> R
 @router.get(LEARNING, operation_id="learning_policy.get")
 @viewer()
 def get_learning_policy(services: Services) -> PolicyView[LearningPolicy]:
-    """What is captured from runs, what automation may do with it, and who is asked first."""
+    """Show what is captured from runs, what automation may do with it, and who decides first."""
     return _shown(services.learning.policy.policy())
 
 
@@ -205,7 +205,7 @@ def get_learning_policy(services: Services) -> PolicyView[LearningPolicy]:
 def set_learning_policy(
     services: Services, caller: Caller, body: SetLearningPolicy = None
 ) -> PolicyView[LearningPolicy]:
-    """Replace the policy; what is left out takes its default, and what waits is reviewed anew."""
+    """Replace the policy; an omitted field takes its default, and what waits is reviewed anew."""
     return _set(services.learning.policy, caller, body)
 
 
@@ -214,7 +214,7 @@ def set_learning_policy(
 def list_learning_policies(
     services: Services, page: Paging
 ) -> Page[PolicyRevisionView[LearningPolicy]]:
-    """The policy as it stood after each kept change of it, newest first."""
+    """List the policy after each change, newest first."""
     return _revisions(services.learning.policy, page)
 
 
@@ -223,7 +223,7 @@ def list_learning_policies(
 def roll_back_learning_policy(
     services: Services, caller: Caller, body: RollBackRuntime | None = None
 ) -> PolicyView[LearningPolicy]:
-    """Bring the policy of an earlier revision back, as a new revision; other settings stay."""
+    """Restore the policy of an earlier revision, as a new revision; other settings stay."""
     return _roll_back(services.learning.policy, caller, body)
 
 
@@ -231,7 +231,7 @@ def roll_back_learning_policy(
 # Read-only, but CPU-bound, so viewers may not call it.
 @operator()
 def dry_run_learning_policy(body: DryRunLearningPolicy, services: Services) -> DryRun:
-    """What a policy would make of what waits, and of what was decided lately; nothing changes."""
+    """Try a policy on what waits and on what was decided lately; nothing changes."""
     proposal = PolicyBodies(LEARNING_POLICY).proposal(body.policy)
     with proposal.located():
         return services.learning.policy.dry_run(proposal.given, days=body.days)

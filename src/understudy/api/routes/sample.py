@@ -20,7 +20,7 @@ PATH: Final = "/v1/sample"
 @router.get(PATH, operation_id="sample.read")
 @viewer()
 def read(services: Services) -> SampleWorkspace:
-    """Whether the sample workspace is loaded, and what belongs to it."""
+    """Show whether the sample workspace is loaded, and what belongs to it."""
     return services.sample.state()
 
 

@@ -71,7 +71,7 @@ def list_schedules(
     session_id: Annotated[str | None, Query(description="only those for this session")] = None,
     status: Annotated[list[model.ScheduleStatus] | None, Query(description="one or more")] = None,
 ) -> Items[ScheduleView]:
-    """Schedules, newest first."""
+    """List schedules, newest first."""
     found = services.schedules.page(page, session_id=session_id, statuses=tuple(status or ()))
     return items(found, schedule_view)
 
@@ -79,7 +79,7 @@ def list_schedules(
 @router.get(ONE, operation_id="schedules.get")
 @viewer()
 def get(schedule_id: ScheduleId, services: Services) -> ScheduleView:
-    """One schedule."""
+    """Show a schedule."""
     return schedule_view(services.schedules.get(schedule_id))
 
 
@@ -88,28 +88,28 @@ def get(schedule_id: ScheduleId, services: Services) -> ScheduleView:
 def executions(
     schedule_id: ScheduleId, services: Services, page: Paging
 ) -> Page[model.ScheduleExecution]:
-    """The last fires of a schedule, newest first."""
+    """List the last executions of a schedule, newest first."""
     return services.schedules.executions(schedule_id, page)
 
 
 @router.post(ONE + "/pause", operation_id="schedules.pause")
 @operator()
 def pause(schedule_id: ScheduleId, services: Services, caller: Caller) -> ScheduleAnswer:
-    """Fire no more until it is resumed."""
+    """Pause a schedule until it is resumed."""
     return _answer(services.schedules.pause(caller, schedule_id))
 
 
 @router.post(ONE + "/resume", operation_id="schedules.resume")
 @operator()
 def resume(schedule_id: ScheduleId, services: Services, caller: Caller) -> ScheduleAnswer:
-    """Fire again, from the next time on."""
+    """Resume a schedule, from the next time on."""
     return _answer(services.schedules.resume(caller, schedule_id))
 
 
 @router.post(ONE + "/trigger", operation_id="schedules.trigger")
 @operator()
 def trigger(schedule_id: ScheduleId, services: Services, caller: Caller) -> ScheduleAnswer:
-    """Fire now, beside the cadence; the overlap policy holds here too."""
+    """Submit a run now, beside the cadence; the overlap policy holds here, too."""
     return _answer(*services.schedules.trigger(caller, schedule_id))
 
 

@@ -28,7 +28,7 @@ ApprovalId = Annotated[str, Path(description="id of the waiting change")]
 @router.get(ALL, operation_id="second_approvals.list")
 @viewer()
 def list_waiting(services: Services, caller: Caller, page: Paging) -> Page[SecondApproval]:
-    """Changes that wait for people to approve them, oldest first."""
+    """List changes that wait for people to approve them, oldest first."""
     with services.resources.units.read() as unit:
         return current_page(unit, caller, page, now_ms=services.resources.clock.now_ms())
 
@@ -36,7 +36,7 @@ def list_waiting(services: Services, caller: Caller, page: Paging) -> Page[Secon
 @router.get(ALL + "/{approval_id}", operation_id="second_approvals.get")
 @viewer()
 def get_waiting(approval_id: ApprovalId, services: Services, caller: Caller) -> SecondApproval:
-    """One change that waits, with what it would do."""
+    """Show a change that waits, with its effect."""
     return _waiting(services, caller, approval_id)
 
 
@@ -73,7 +73,7 @@ async def approve(
 @router.post(ALL + "/{approval_id}/withdraw", operation_id="second_approvals.withdraw")
 @operator()
 def withdraw(approval_id: ApprovalId, services: Services, caller: Caller) -> Deleted:
-    """Take a waiting change back: who began it, or an admin."""
+    """Withdraw a waiting change: for its author, or an admin."""
     waiting = _waiting(services, caller, approval_id)
     if person_of(caller) not in (waiting.proposed_by, waiting.first_by):
         caller.require(Role.ADMIN)

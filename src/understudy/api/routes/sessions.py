@@ -91,7 +91,7 @@ def list_sessions(
     status: Annotated[SessionStatus | None, Query()] = None,
     binding_key: Annotated[str | None, Query(description="the one this key stands for")] = None,
 ) -> Items[SessionView]:
-    """Sessions, newest first."""
+    """List sessions, newest first."""
     found = services.sessions.page(
         page, persona_id=persona_id, status=status, binding_key=binding_key
     )
@@ -107,14 +107,14 @@ def list_sessions(
 @router.get(ONE, operation_id="sessions.get")
 @viewer()
 def get(session_id: SessionId, services: Services) -> SessionView:
-    """One session."""
+    """Show a session."""
     return _view(services, services.sessions.get(session_id))
 
 
 @router.get(ONE + "/persona", operation_id="sessions.persona")
 @viewer()
 def get_persona(session_id: SessionId, services: Services) -> SessionPersonaView:
-    """The persona snapshot that a session carries: its soul, scope and skills."""
+    """Show the persona snapshot of a session: its soul, scope and skills."""
     return SessionPersonaView.of(services.sessions.get(session_id))
 
 
@@ -131,7 +131,7 @@ def bind_persona(
 @router.delete(ONE + "/persona", operation_id="sessions.clear_persona")
 @operator()
 def clear_persona(session_id: SessionId, services: Services, caller: Caller) -> SessionView:
-    """Take the persona off an idle session."""
+    """Remove the persona from an idle session."""
     return _view(services, services.sessions.clear_persona(caller, session_id))
 
 
@@ -140,7 +140,7 @@ def clear_persona(session_id: SessionId, services: Services, caller: Caller) -> 
 def active_skills(
     session_id: SessionId, services: Services, caller: Caller, page: Paging
 ) -> Page[ActiveSkillStanding]:
-    """The skills that are active in a session, and what the next prompt has of them."""
+    """List the skills that are active in a session, and what the next prompt has of them."""
     return Page.cut(_standings(services, caller, services.sessions.get(session_id)), page)
 
 
@@ -152,7 +152,7 @@ def activate_skill(
     services: Services,
     caller: Caller,
 ) -> ActiveSkillStanding:
-    """Have each prompt of an idle session carry a skill, in the version that is served now."""
+    """Activate a skill in an idle session: each prompt carries its served version."""
     wanted = DefaultSkill(name=body.name, args=body.args)
     changed = services.sessions.activate_skill(caller, session_id, wanted)
     return _standings(services, caller, changed)[-1]
@@ -166,7 +166,7 @@ def deactivate_skill(
     caller: Caller,
     name: Annotated[str, Query(description="its slug, id or name; `*` for all of them")] = ALL,
 ) -> SessionView:
-    """Take an active skill off an idle session."""
+    """Deactivate a skill in an idle session."""
     drop = partial(without, name=name)
     changed = services.sessions.deactivate_skills(caller, session_id, drop, reason=name)
     return _view(services, changed)
@@ -189,7 +189,7 @@ def set_capability_scope(
 def clear_capability_scope(
     session_id: SessionId, services: Services, caller: Caller
 ) -> SessionView:
-    """Leave an idle session with the persona's scope alone."""
+    """Remove the capability scope of an idle session; the persona's stays."""
     return _view(services, services.sessions.set_capability_scope(caller, session_id, None))
 
 
@@ -209,7 +209,7 @@ def set_credential_scope(
 def clear_credential_scope(
     session_id: SessionId, services: Services, caller: Caller
 ) -> SessionView:
-    """Lift the credential scope of an idle session."""
+    """Remove the credential scope of an idle session."""
     return _view(services, services.sessions.set_credential_scope(caller, session_id, None))
 
 
@@ -236,7 +236,7 @@ def clear_route_policy(session_id: SessionId, services: Services, caller: Caller
 @router.get(ONE + "/reply-targets", operation_id="sessions.reply_targets")
 @viewer()
 def get_reply_targets(session_id: SessionId, services: Services) -> ReplyTargetsView:
-    """Where the outputs of future runs go."""
+    """Show where the outputs of future runs are delivered."""
     return reply_targets_view(services.sessions.get(session_id))
 
 
@@ -246,7 +246,7 @@ def get_reply_targets(session_id: SessionId, services: Services) -> ReplyTargets
 def set_reply_targets(
     session_id: SessionId, body: SetReplyTargets, services: Services, caller: Caller
 ) -> SessionView:
-    """Choose where the outputs of future runs go; runs already submitted keep theirs."""
+    """Choose where outputs of future runs are delivered; runs already submitted keep theirs."""
     targets = tuple(ReplyTarget(**target.model_dump()) for target in body.reply_targets)
     session = services.sessions.set_reply_targets(caller, session_id, check_reply_targets(targets))
     return _view(services, session)
@@ -262,7 +262,7 @@ def clear_reply_targets(session_id: SessionId, services: Services, caller: Calle
 @router.get(ONE + "/bindings", operation_id="sessions.bindings")
 @viewer()
 def bindings(session_id: SessionId, services: Services, page: Paging) -> Page[SessionBinding]:
-    """The keys of callers that stand for a session."""
+    """List the keys of callers that stand for a session."""
     return Bindings(services.resources.units).page(session_id, page)
 
 
@@ -295,7 +295,7 @@ def events(
     run_id: Annotated[str | None, Query(description="only of this run")] = None,
     kind: Annotated[list[EventKind] | None, Query(description="one or more")] = None,
 ) -> SessionEventsView:
-    """The journal of a session, in order."""
+    """Show the journal of a session, in order."""
     offset = max(after or 0, offset_of(page))
     with services.resources.units.read() as unit:
         session = require_session(unit, session_id)

@@ -17,7 +17,7 @@ router = APIRouter(tags=["sessions"], route_class=GatedRoute)
 @router.get("/v1/sessions/{session_id}/sidechains", operation_id="sessions.sidechains")
 @viewer()
 def sidechains(session_id: SessionId, services: Services, page: Paging) -> Items[SidechainView]:
-    """The child sessions of a session, oldest first, with their newest runs."""
+    """List the child sessions of a session, oldest first, with their newest runs."""
     return items(services.runs.sidechains.page(session_id, page), _view)
 
 

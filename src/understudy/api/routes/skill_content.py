@@ -45,7 +45,7 @@ ARCHIVE: Final[dict[int | str, dict[str, Any]]] = {
 @router.get(ONE + "/versions", operation_id="skills.versions")
 @viewer()
 def versions(skill_id: SkillRef, services: Services, caller: Caller, page: Paging) -> SkillVersions:
-    """The versions of a skill, newest first, and which of them is current."""
+    """List the versions of a skill, newest first, and which of them is current."""
     found = items(
         services.skills.library.versions(caller, skill_id, page),
         lambda version: SkillVersionView.of(version, version=version.number),
@@ -84,7 +84,7 @@ def reject(
     caller: Caller,
     body: RejectDraft | None = None,
 ) -> SkillChanged:
-    """Decide that a draft is never served; its text stays for its owner and admins."""
+    """Reject a draft for good; its text stays for its owner and admins."""
     reason = "" if body is None else body.reason
     skill = services.skills.service.reject(
         Author(principal=caller), skill_id, version, reason=reason
@@ -101,7 +101,7 @@ def diff(
     old: Annotated[VersionNumber, Query(alias="from", description="the version to start from")],
     new: Annotated[VersionNumber, Query(alias="to", description="the version to compare it with")],
 ) -> SkillDiff:
-    """What changed from one version to another, file by file."""
+    """Compare two versions of a skill, file by file."""
     return services.skills.library.diff(caller, skill_id, old, new)
 
 
@@ -110,7 +110,7 @@ def diff(
 def files(
     skill_id: SkillRef, services: Services, caller: Caller, page: Paging, version: InVersion = None
 ) -> Page[BundleFile]:
-    """The files of a version, by path."""
+    """List the files of a version, by path."""
     return Page.cut(services.skills.library.files(caller, skill_id, version), page)
 
 
@@ -123,7 +123,7 @@ def read_file(
     caller: Caller,
     version: InVersion = None,
 ) -> SkillFile:
-    """What is in a file of a version."""
+    """Show the content of a file of a version."""
     data = services.skills.library.read_file(caller, skill_id, path, version)
     encoding: Literal["utf-8", "base64"] = "utf-8"
     try:
@@ -140,7 +140,7 @@ def read_file(
 def export(
     skill_id: SkillRef, services: Services, caller: Caller, version: InVersion = None
 ) -> Response:
-    """A version as a ZIP archive that any reader of Agent Skills takes."""
+    """Export a version as a ZIP archive that any reader of Agent Skills takes."""
     # The mask of answers sees no texts in an archive.
     mask = partial(masked, services.resources.units)
     exported = services.skills.library.export(caller, skill_id, version, mask=mask)
@@ -160,7 +160,7 @@ def export(
 def guard_report(
     skill_id: SkillRef, services: Services, caller: Caller, version: InVersion = None
 ) -> GuardReport:
-    """What the content guard finds in a version now, with each line, and whether SKILL.md is valid."""
+    """Report what the content guard finds in a version, with each line, and whether SKILL.md is valid."""
     skills = services.skills
     return skills.library.guard_report(caller, skill_id, version, skills.guard)
 
@@ -181,7 +181,7 @@ def usage(
         ),
     ] = None,
 ) -> SkillUsage:
-    """Per version, in how many runs it was on offer and used, and how those that used it ended."""
+    """Count per version the runs that had it on offer, used it, and how those ended."""
     since = (
         0 if days is None else max(day_begin(services.resources.clock.now_ms() - days * DAY_MS), 0)
     )

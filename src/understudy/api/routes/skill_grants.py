@@ -42,7 +42,7 @@ def access(
     agent_id: ByAgent = None,
     user_id: ByUser = None,
 ) -> SkillAccess:
-    """Whether an agent that works for a user may use a skill, in which version, and why."""
+    """Explain whether an agent that works for a user may use a skill, in which version, and why."""
     return services.skills.library.access(caller, skill_id, agent_id=agent_id, user_id=user_id)
 
 
@@ -51,7 +51,7 @@ def access(
 def grants(
     skill_id: SkillRef, services: Services, caller: Caller, page: Paging
 ) -> Items[GrantView]:
-    """The agents and then the users that may use a skill; for its owner and admins."""
+    """List the agents and then the users that may use a skill; for its owner and admins."""
     found = services.skills.library.grants(caller, skill_id)
     return items(Page.cut(found, page), _grant_view)
 
@@ -78,7 +78,7 @@ def grant_agent(
 def grant_user(
     skill_id: SkillRef, body: GrantUser, services: Services, caller: Caller
 ) -> SkillChanged:
-    """Let a user's runs use a skill, whichever agent does the work."""
+    """Grant a skill to a user's runs, whichever agent does the work."""
     skill = services.skills.service.grant_user(Author(principal=caller), skill_id, body.user_id)
     return SkillChanged.seen_by(caller, skill)
 
@@ -91,7 +91,7 @@ def revoke_agent(
     services: Services,
     caller: Caller,
 ) -> SkillChanged:
-    """Take a grant from an agent; the last grant makes an internal skill private again."""
+    """Revoke the grant of an agent; the last grant makes an internal skill private again."""
     skill = services.skills.service.revoke_agent(Author(principal=caller), skill_id, agent_id)
     return SkillChanged.seen_by(caller, skill)
 
@@ -104,7 +104,7 @@ def revoke_user(
     services: Services,
     caller: Caller,
 ) -> SkillChanged:
-    """Take a grant from a user; the last grant makes an internal skill private again."""
+    """Revoke the grant of a user; the last grant makes an internal skill private again."""
     skill = services.skills.service.revoke_user(Author(principal=caller), skill_id, user_id)
     return SkillChanged.seen_by(caller, skill)
 
@@ -118,7 +118,7 @@ def revoke_named_agent(
     agent_id: ByAgent = None,
     body: RevokeAgent | None = None,
 ) -> SkillChanged:
-    """The same for an agent named in the query or in the body."""
+    """Revoke the grant of an agent named in the query or in the body."""
     named = _grantee("agent_id", agent_id, None if body is None else body.agent_id)
     return revoke_agent(skill_id, named, services, caller)
 
@@ -132,7 +132,7 @@ def revoke_named_user(
     user_id: ByUser = None,
     body: RevokeUser | None = None,
 ) -> SkillChanged:
-    """The same for a user named in the query or in the body."""
+    """Revoke the grant of a user named in the query or in the body."""
     named = _grantee("user_id", user_id, None if body is None else body.user_id)
     return revoke_user(skill_id, named, services, caller)
 
@@ -145,7 +145,7 @@ def of_agent(
     caller: Caller,
     page: Paging,
 ) -> Items[AgentSkillView]:
-    """The kept skills that an agent may use when it works for the caller, by name.
+    """List the stored skills that an agent may use when it works for the caller, by name.
 
     Of those that it was granted and may not use now, the caller sees their own; an admin all.
     """
@@ -161,7 +161,7 @@ def of_session(
     page: Paging,
     query: Annotated[str | None, Query(description="what it is to be good for")] = None,
 ) -> Items[OfferedSkill]:
-    """What a run that the caller submits now could use in a session: by name, or best first."""
+    """List the skills that a run of the caller could use in a session: by name, or best first."""
     session = services.sessions.get(session_id)
     offered = services.skills.catalogue.list_for(
         agent_id=session.agent_id, user_id=caller.user_id, session_id=session_id

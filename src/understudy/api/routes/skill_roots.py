@@ -38,6 +38,6 @@ def add_root(body: AddSkillRoot, services: Services, caller: Caller) -> SkillRoo
 def remove_root(
     root_id: Annotated[str, Path(description="id of the root")], services: Services, caller: Caller
 ) -> Deleted:
-    """Offer the skills of a root no longer; the folder stays as it is."""
+    """Remove a root of skills; the folder stays as it is."""
     services.skills.roots.remove(caller, root_id)
     return Deleted()

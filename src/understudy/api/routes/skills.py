@@ -152,7 +152,7 @@ def list_skills(
     page: Paging,
     narrowed: Annotated[SkillFilter, Depends(_filter)],
 ) -> Items[SkillInList]:
-    """The skills that the caller may know of, by name, each with its uses in the last 30 days."""
+    """List the skills that the caller may see, by name, each with its uses in the last 30 days."""
     found = services.skills.library.page(caller, page, narrowed)
     since = services.resources.clock.now_ms() - RECENT_DAYS * DAY_MS
     used = services.skills.library.usage_of(found.items, since_ms=max(since, 0))
@@ -164,7 +164,7 @@ def list_skills(
 @router.post(ALL, operation_id="skills.create", status_code=201)
 @operator(body_id="slug", scans=True)
 def create(body: CreateSkill, services: Services, caller: Caller) -> SkillKept:
-    """Keep a SKILL.md as a new skill, or as the next version of the caller's own."""
+    """Store a SKILL.md as a new skill, or as the next version of the caller's own."""
     kept = services.skills.service.create(
         Author(principal=caller),
         body.content,
@@ -184,7 +184,7 @@ def create(body: CreateSkill, services: Services, caller: Caller) -> SkillKept:
     form=frozenset({"file", "slug", "acknowledged"}), max_body_bytes=MAX_ARCHIVE_BYTES, scans=True
 )
 def upload(uploaded: Uploaded, services: Services, caller: Caller) -> SkillKept:
-    """Keep a ZIP archive with a SKILL.md and what belongs to it; a signature is checked first."""
+    """Store a ZIP archive with a SKILL.md and its files; a signature is checked first."""
     kept = services.skills.service.upload(
         Author(principal=caller),
         read_archive(uploaded.archive),
@@ -197,7 +197,7 @@ def upload(uploaded: Uploaded, services: Services, caller: Caller) -> SkillKept:
 @router.get(TRASH, operation_id="skills.trash")
 @viewer()
 def list_trash(services: Services, caller: Caller, page: Paging) -> Items[TrashedSkillView]:
-    """Deleted skills that can come back: the caller's own, for an admin all of them."""
+    """List deleted skills that can come back: the caller's own, for an admin all of them."""
     return items(services.skills.library.trash(caller, page), _trashed_view)
 
 
@@ -221,7 +221,7 @@ def undelete(
 @router.post(ALL + "/rescan-deps", operation_id="skills.rescan")
 @admin()
 def rescan(services: Services, caller: Caller) -> Rescan:
-    """Look again at what every skill in use needs; archive those that lack something."""
+    """Check the dependencies of every skill in use; archive those that lack something."""
     return services.skills.dependencies.rescan(Author(principal=caller))
 
 
@@ -242,14 +242,14 @@ def install_one(body: InstallDependency, services: Services, caller: Caller) -> 
 @router.get(ALL + "/runtimes", operation_id="skills.runtimes")
 @admin()
 def runtimes(services: Services) -> Runtimes:
-    """What there is on the daemon's machine to run scripts with."""
+    """List the runtimes for scripts on the daemon's machine."""
     return services.skills.dependencies.runtimes()
 
 
 @router.get(ONE, operation_id="skills.get")
 @viewer()
 def get(skill_id: SkillRef, services: Services, caller: Caller) -> SkillDetail:
-    """One skill by its id, slug or display name, with what it tells an agent to do."""
+    """Show a skill by its id, slug or display name, with its instructions."""
     library = services.skills.library
     # If no skill has this name, `get` tells an unknown slug from a malformed one.
     with suppress(NotFound):
@@ -312,7 +312,7 @@ def patch(skill_id: SkillRef, body: PatchSkill, services: Services, caller: Call
 def toggle(
     skill_id: SkillRef, body: ToggleSkill, services: Services, caller: Caller
 ) -> SkillToggled:
-    """Switch a skill on or off; switched on, what it needs is looked for again."""
+    """Switch a skill on or off; switched on, its dependencies are checked again."""
     skill = services.skills.service.toggle(Author(principal=caller), skill_id, enabled=body.enabled)
     return SkillToggled.seen_by(caller, skill)
 
@@ -322,7 +322,7 @@ def toggle(
 def restore(
     skill_id: SkillRef, body: RestoreSkill, services: Services, caller: Caller
 ) -> SkillKept:
-    """Bring an earlier version back, as a new one."""
+    """Restore an earlier version, as a new one."""
     kept = services.skills.service.restore(
         Author(principal=caller),
         skill_id,

@@ -57,7 +57,7 @@ async def follow_run(
     request: Request,
     cursor: Cursor = None,
 ) -> StreamingResponse:
-    """A run as it happens, from its beginning to its end."""
+    """Stream the events of a run, from its beginning to its end."""
     position = wanted_position(request, cursor)
     run = (await asyncio.to_thread(services.runs.service.get, run_id)).run
     telling = await asyncio.to_thread(resume_state, services, run_id, run.session_id, position)
@@ -77,7 +77,7 @@ async def stream_session(
     request: Request,
     cursor: Cursor = None,
 ) -> StreamingResponse:
-    """What happens in a session from now on, or after the cursor."""
+    """Stream the events of a session from now on, or after the cursor."""
     position = wanted_position(request, cursor)
     session = await asyncio.to_thread(services.sessions.get, session_id)
     after = session.journal_length if position is None else position.offset
@@ -94,7 +94,7 @@ async def stream_session(
 async def stream_events(
     services: Services, request: Request, cursor: Cursor = None
 ) -> StreamingResponse:
-    """What happens in all sessions from now on, or after the cursor."""
+    """Stream the events of all sessions from now on, or after the cursor."""
     asked = wanted_place(request, cursor)
     after = await asyncio.to_thread(first_place, services, asked)
     return stream_response(follow_all(services, after))

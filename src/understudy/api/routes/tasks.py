@@ -29,7 +29,7 @@ def list_tasks(
     page: Paging,
     status: Annotated[TaskStatus | None, Query(description="only of this status")] = None,
 ) -> Page[TaskDetail]:
-    """The tasks of a session, by number."""
+    """List the tasks of a session, by number."""
     statuses = () if status is None else (status,)
     return Page.cut(services.tasks.list(session_id, statuses=statuses), page)
 
@@ -37,7 +37,7 @@ def list_tasks(
 @router.get(ONE, operation_id="tasks.get")
 @viewer()
 def get(session_id: SessionId, task_id: TaskId, services: Services) -> TaskDetail:
-    """One task."""
+    """Show a task."""
     return services.tasks.get(session_id, task_id)
 
 

@@ -23,7 +23,7 @@ router = APIRouter(tags=["tools"], route_class=GatedRoute)
 @router.get("/v1/tools", operation_id="tools.list")
 @viewer()
 def list_tools(services: Services, page: Paging) -> Items[ToolView]:
-    """The tools there are."""
+    """List the tools."""
     disabled = services.offers.disabled()
     found = Page.cut(services.known_tools.describe(), page)
     accepted = services.mcp_acceptance.accepted()
@@ -42,7 +42,7 @@ def list_tools(services: Services, page: Paging) -> Items[ToolView]:
 @router.post("/v1/tools/check", operation_id="tools.check")
 @viewer()
 def check_tool(body: CheckTool, services: Services) -> VerdictView:
-    """What would become of a call, by which rule, and how every rule fared; nothing is run."""
+    """Check the verdict for a tool call, and the result of every rule; nothing is run."""
     verdict = services.offers.check(
         body.tool, body.arguments, session_id=body.session_id, agent_id=body.agent_id
     )
@@ -64,7 +64,7 @@ def list_session_tools(
     services: Services,
     page: Paging,
 ) -> Items[SessionToolView]:
-    """The tools as a session has them: what is gated, and why."""
+    """List the tools as a session has them: what is gated, and why."""
     standings = Page.cut(services.offers.in_session(session_id), page)
     return items(standings, partial(_in_session, services.mcp_acceptance.accepted()))
 
@@ -72,7 +72,7 @@ def list_session_tools(
 @router.get("/v1/agents/{agent_id}/tools", operation_id="agents.tools")
 @viewer()
 def list_agent_tools(agent_id: AgentId, services: Services, page: Paging) -> Items[SessionToolView]:
-    """The tools as a new session of an agent has them: what is gated, and why."""
+    """List the tools as a new session of an agent has them: what is gated, and why."""
     standings = Page.cut(services.offers.of_agent(agent_id), page)
     return items(standings, partial(_in_session, services.mcp_acceptance.accepted()))
 

@@ -41,19 +41,19 @@ def start(body: StartUnlearn, services: Services, caller: Caller) -> Unlearn:
 @router.get(ALL, operation_id="unlearn.list")
 @admin()
 def list_unlearns(services: Services, page: Paging) -> Page[Unlearn]:
-    """Unlearnings, newest first."""
+    """List unlearnings, newest first."""
     return services.unlearn.page(page)
 
 
 @router.post(ALL + "/verify", operation_id="unlearn.verify")
 @admin()
 def verify(body: VerifyUnlearn, services: Services) -> UnlearnVerification:
-    """Whether the stores still hold what a receipt names, or a text that the caller knows."""
+    """Check whether the stores still hold what a receipt names, or a text that the caller knows."""
     return services.unlearn.verify(record_of(UnlearnReceipt, body.receipt), text=body.text)
 
 
 @router.get(ALL + "/{unlearn_id}", operation_id="unlearn.get")
 @admin()
 def get(unlearn_id: UnlearnId, services: Services) -> Unlearn:
-    """How far an unlearning has come; its receipt once it is done."""
+    """Show the progress of an unlearning; its receipt once it is done."""
     return services.unlearn.get(unlearn_id)

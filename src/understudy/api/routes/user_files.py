@@ -34,7 +34,7 @@ ONE: Final = ALL + "/{name}"
 def list_files(
     agent_id: AgentId, user_id: UserId, services: Services, caller: Caller, page: Paging
 ) -> Items[FileSummary]:
-    """The copies that have content; they count over the agent's own files."""
+    """List the user's copies that have content; they override the agent's own files."""
     return items(
         Page.cut(services.agents.user_files.files(caller, agent_id, user_id), page), FileSummary.of
     )
@@ -45,7 +45,7 @@ def list_files(
 def get_file(
     agent_id: AgentId, user_id: UserId, name: FileName, services: Services, caller: Caller
 ) -> FileView:
-    """A copy as it is in force."""
+    """Show a user's copy as it is in force."""
     return FileView.of(services.agents.user_files.file(caller, agent_id, user_id, name))
 
 
@@ -59,7 +59,7 @@ def write_file(
     services: Services,
     caller: Caller,
 ) -> FileView:
-    """Keep new content as the next version of a copy."""
+    """Store new content as the next version of a user's copy."""
     return FileView.of(
         services.agents.user_files.write(
             caller,
@@ -93,7 +93,7 @@ def file_versions(
     caller: Caller,
     page: Paging,
 ) -> Items[FileVersionView]:
-    """The versions of a copy, newest first."""
+    """List the versions of a user's copy, newest first."""
     found = services.agents.user_files.versions(caller, agent_id, user_id, name, page)
     return items(found, FileVersionView.of)
 
@@ -108,7 +108,7 @@ def file_version(
     services: Services,
     caller: Caller,
 ) -> FileVersionDetail:
-    """One version of a copy, with what it changed of the version before."""
+    """Show a version of a user's copy, with the diff to the version before."""
     found = services.agents.user_files.version(caller, agent_id, user_id, name, version)
     return file_version_detail(found)
 
@@ -140,6 +140,6 @@ def restore_file(
     services: Services,
     caller: Caller,
 ) -> FileView:
-    """Bring the content of an earlier version back, as a new version."""
+    """Restore the content of an earlier version, as a new version."""
     found = services.agents.user_files.restore(caller, agent_id, user_id, name, body.version)
     return FileView.of(found)
