@@ -154,7 +154,12 @@ def test_every_operation_is_in_the_reference_with_a_command() -> None:
 
     assert len(operations) == sum(len(path) for path in document["paths"].values())
     assert all(each.curl.startswith("curl") for each in operations)
-    assert all(json.loads(body) for body in bodies)
+    assert all(isinstance(json.loads(body), dict) for body in bodies)
+    assert '"version"' not in next(
+        each.body.example
+        for each in operations
+        if each.name == "agents.update" and each.body is not None
+    )
 
 
 def section(heading: str, text: str = "", title: str = "Page") -> DocsSection:

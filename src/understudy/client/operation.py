@@ -109,7 +109,7 @@ class ClientOperation(Generic[P, T_co]):
         from understudy.client.operations import ANSWERS
 
         modules = {name: module for module, names in ANSWERS.items() for name in names.split()}
-        names = {
+        names: dict[str, Any] = {"Any": Any, "Mapping": Mapping} | {
             name: getattr(import_module(modules[name]), name)
             for name in re.findall(r"\w+", self.answer)
             if name in modules

@@ -273,13 +273,13 @@ class AgentFilesCalls(Group[S]):
 
     @GET("/v1/agents/{agent_id}/files")
     def page(self, agent_id: str, **page: Unpack[Paging]) -> Items[FileSummary]:
-        """The context files that have content."""
+        """List the context files that have content."""
 
     list = every(page)
 
     @GET("/v1/agents/{agent_id}/files/{name}")
     def get(self, agent_id: str, name: str) -> FileView:
-        """A context file as it is in force."""
+        """Show a context file as it is in force."""
 
     @PUT("/v1/agents/{agent_id}/files/{name}")
     def set(
@@ -290,7 +290,7 @@ class AgentFilesCalls(Group[S]):
         version: int | None = None,
         reason: str | None = None,
     ) -> FileView:
-        """Keep new content as the next version."""
+        """Store new content as the next version of a context file."""
 
     @DELETE("/v1/agents/{agent_id}/files/{name}")
     def delete(self, agent_id: str, name: str) -> Deleted:
@@ -300,19 +300,19 @@ class AgentFilesCalls(Group[S]):
     def versions_page(
         self, agent_id: str, name: str, **page: Unpack[Paging]
     ) -> Items[FileVersionView]:
-        """The versions of a context file, newest first."""
+        """List the versions of a context file, newest first."""
 
     versions = every(versions_page)
 
     @GET("/v1/agents/{agent_id}/files/{name}/versions/{version}")
     def version(self, agent_id: str, name: str, version: int) -> FileVersionDetail:
-        """One version of a context file, with what it changed of the version before."""
+        """Show a version of a context file, with the diff to the version before."""
 
     @POST("/v1/agents/{agent_id}/files/{name}/restore")
     def restore(
         self, agent_id: str, name: str, version: int, *, key: str | None = None
     ) -> FileView:
-        """Bring the content of an earlier version back, as a new version."""
+        """Restore the content of an earlier version, as a new version."""
 
     @POST("/v1/agents/{agent_id}/files/{name}/accept")
     def accept(
@@ -329,23 +329,23 @@ class AgentProposalsCalls(Group[S]):
     def page(
         self, agent_id: str, *, state: str | None = None, **page: Unpack[Paging]
     ) -> Items[ProposalView]:
-        """What an agent's runs proposed, newest first."""
+        """List the proposals of an agent's runs, newest first."""
 
     list = every(page)
 
     @GET("/v1/agents/{agent_id}/proposals/{proposal_id}")
     def get(self, agent_id: str, proposal_id: str) -> ProposalDetail:
-        """One proposal with its text and what it changes."""
+        """Show a proposal with its text and diff."""
 
     @POST("/v1/agents/{agent_id}/proposals/{proposal_id}/approve")
     def approve(self, agent_id: str, proposal_id: str, *, key: str | None = None) -> ProposalView:
-        """Put it in force as a new version; others that wait for the same file are overtaken."""
+        """Approve a proposal as a new version; others for the same file become outdated."""
 
     @POST("/v1/agents/{agent_id}/proposals/{proposal_id}/reject")
     def reject(
         self, agent_id: str, proposal_id: str, reason: str | None = None, *, key: str | None = None
     ) -> ProposalView:
-        """Say no to it; the file stays as it is."""
+        """Reject a proposal; the file stays as it is."""
 
 
 class UserFilesCalls(Group[S]):
@@ -353,13 +353,13 @@ class UserFilesCalls(Group[S]):
 
     @GET("/v1/agents/{agent_id}/users/{user_id}/files")
     def page(self, agent_id: str, user_id: str, **page: Unpack[Paging]) -> Items[FileSummary]:
-        """The copies that have content; they count over the agent's own files."""
+        """List the user's copies that have content; they override the agent's own files."""
 
     list = every(page)
 
     @GET("/v1/agents/{agent_id}/users/{user_id}/files/{name}")
     def get(self, agent_id: str, user_id: str, name: str) -> FileView:
-        """A copy as it is in force."""
+        """Show a user's copy as it is in force."""
 
     @PUT("/v1/agents/{agent_id}/users/{user_id}/files/{name}")
     def set(
@@ -371,7 +371,7 @@ class UserFilesCalls(Group[S]):
         version: int | None = None,
         reason: str | None = None,
     ) -> FileView:
-        """Keep new content as the next version of a copy."""
+        """Store new content as the next version of a user's copy."""
 
     @DELETE("/v1/agents/{agent_id}/users/{user_id}/files/{name}")
     def delete(self, agent_id: str, user_id: str, name: str) -> Deleted:
@@ -381,13 +381,13 @@ class UserFilesCalls(Group[S]):
     def versions_page(
         self, agent_id: str, user_id: str, name: str, **page: Unpack[Paging]
     ) -> Items[FileVersionView]:
-        """The versions of a copy, newest first."""
+        """List the versions of a user's copy, newest first."""
 
     versions = every(versions_page)
 
     @GET("/v1/agents/{agent_id}/users/{user_id}/files/{name}/versions/{version}")
     def version(self, agent_id: str, user_id: str, name: str, version: int) -> FileVersionDetail:
-        """One version of a copy, with what it changed of the version before."""
+        """Show a version of a user's copy, with the diff to the version before."""
 
     @POST("/v1/agents/{agent_id}/users/{user_id}/files/{name}/accept")
     def accept(
@@ -405,7 +405,7 @@ class UserFilesCalls(Group[S]):
     def restore(
         self, agent_id: str, user_id: str, name: str, version: int, *, key: str | None = None
     ) -> FileView:
-        """Bring the content of an earlier version back, as a new version."""
+        """Restore the content of an earlier version, as a new version."""
 
 
 class AgentsCalls(Group[S]):
@@ -423,17 +423,17 @@ class AgentsCalls(Group[S]):
 
     @GET("/v1/agents")
     def page(self, **page: Unpack[Paging]) -> Items[AgentView]:
-        """Agents by id."""
+        """List agents by id."""
 
     list = every(page)
 
     @GET("/v1/agents/{agent_id}")
     def get(self, agent_id: str) -> AgentView:
-        """One agent."""
+        """Show an agent."""
 
     @PUT("/v1/agents/{agent_id}")
     def update(self, agent_id: str, body: UpdateAgent) -> AgentView:
-        """Merge the given fields into an agent."""
+        """Change an agent; a field that is not given keeps its value."""
 
     @DELETE("/v1/agents/{agent_id}")
     def delete(self, agent_id: str) -> Deleted:
@@ -443,7 +443,7 @@ class AgentsCalls(Group[S]):
     def evolution_page(
         self, agent_id: str, *, kind: str | None = None, **page: Unpack[Paging]
     ) -> Page[EvolutionEntry]:
-        """Versions of SOUL.md, nudges, offers and answers, and skills made by its runs; newest
+        """List versions of SOUL.md, nudges, offers and answers, and skills of its runs; newest
         first. What the caller may not know of is left out, so a page may hold fewer items than
         the limit."""
 
@@ -451,11 +451,11 @@ class AgentsCalls(Group[S]):
 
     @GET("/v1/agents/{agent_id}/prompt-preview")
     def prompt_preview(self, agent_id: str, *, query: str | None = None) -> PromptPreview:
-        """What the caller's first run in a new session of an agent would send to its model."""
+        """Show what the caller's first run in a new session would send to its model."""
 
     @GET("/v1/agents/{agent_id}/tools")
     def tools_page(self, agent_id: str, **page: Unpack[Paging]) -> Items[SessionToolView]:
-        """The tools as a new session of an agent has them: what is gated, and why."""
+        """List the tools as a new session of an agent has them: what is gated, and why."""
 
     tools = every(tools_page)
 
@@ -473,32 +473,33 @@ class ApprovalsCalls(Group[S]):
         everything: bool | None = None,
         **page: Unpack[Paging],
     ) -> Items[ApprovalView]:
-        """Tool calls that wait for a person, and offers that are open, oldest first."""
+        """List tool calls that wait for a person, and open offers, oldest first."""
 
     list = every(page)
 
     @GET("/v1/approvals/{request_id}")
     def get(self, request_id: str) -> ApprovalView:
-        """One approval or offer."""
+        """Show an approval or an offer."""
 
     @POST("/v1/runs/{run_id}/approvals")
     def resolve(
         self, run_id: str, resolutions: Sequence[ApprovalResolution], *, key: str | None = None
     ) -> RunView:
-        """Allow or deny tool calls of a run, and answer its offers: all or none; with the last
-        call it goes on."""
+        """Allow or deny tool calls of a run, and answer its offers: all or none; the last one
+        wakes it."""
 
     @POST("/v1/sessions/{session_id}/approval-runs")
     def resolve_in_session(
         self, session_id: str, resolutions: Sequence[ApprovalResolution], *, key: str | None = None
     ) -> RunView:
-        """The same for the run that a session is at."""
+        """Allow or deny tool calls of a session's run."""
 
     @POST("/v1/sessions/{session_id}/approvals")
     def resolve_inline(
         self, session_id: str, resolutions: Sequence[ApprovalResolution], *, key: str | None = None
     ) -> SessionView:
-        """The same, answered when the run has ended or waits again."""
+        """Allow or deny tool calls of a session's run; answer when it has ended or waits
+        again."""
 
 
 class AssetsCalls(AssetUploads[S]):
@@ -506,7 +507,7 @@ class AssetsCalls(AssetUploads[S]):
 
     @GET("/v1/assets")
     def page(self, **page: Unpack[Paging]) -> Page[Asset]:
-        """Assets, newest first."""
+        """List assets, newest first."""
 
     list = every(page)
 
@@ -522,17 +523,17 @@ class AssetsCalls(AssetUploads[S]):
 
     @GET("/v1/assets/{asset_id}")
     def get(self, asset_id: str) -> Asset:
-        """One asset, without its bytes."""
+        """Show an asset, without its bytes."""
 
     @GET("/v1/assets/{asset_id}/references")
     def references_page(self, asset_id: str, **page: Unpack[Paging]) -> Page[AssetReference]:
-        """What keeps an asset from being deleted."""
+        """List what refers to an asset and keeps it from being deleted."""
 
     references = every(references_page)
 
     @GET("/v1/assets/{asset_id}/raw")
     def raw(self, asset_id: str) -> bytes:
-        """The bytes of an asset, checked against the hash they were uploaded with."""
+        """Download the bytes of an asset, checked against the hash of its upload."""
 
     @DELETE("/v1/assets/{asset_id}")
     def delete(self, asset_id: str) -> Deleted:
@@ -575,23 +576,23 @@ class BackgroundTasksCalls(Group[S]):
         status: str | None = None,
         **page: Unpack[Paging],
     ) -> Page[BackgroundTaskDetail]:
-        """Background tasks, newest first."""
+        """List background tasks, newest first."""
 
     list = every(page)
 
     @GET("/v1/background-tasks/{task_id}")
     def get(self, task_id: str) -> BackgroundTaskDetail:
-        """One background task, with how its end fared at each reply target."""
+        """Show a background task, with its deliveries to each reply target."""
 
     @GET("/v1/background-tasks/{task_id}/output")
     def output(
         self, task_id: str, *, offset: int | None = None, limit: int | None = None
     ) -> OutputSlice:
-        """What a background task has printed so far, from an offset on; secrets are taken out."""
+        """Show the output of a background task from an offset on; secrets are redacted."""
 
     @POST("/v1/background-tasks/{task_id}/stop")
     def stop(self, task_id: str, *, key: str | None = None) -> BackgroundTaskDetail:
-        """Ask for the end of a background task and of all that it started."""
+        """Stop a background task and all processes that it started."""
 
 
 class BridgesCalls(Group[S]):
@@ -599,11 +600,12 @@ class BridgesCalls(Group[S]):
 
     @POST("/v1/bridges/{bridge_id}/messages")
     def receive(self, bridge_id: str, *, key: str | None = None) -> bytes:
-        """Take what the other end of a bridge sends, signed as its connector signs."""
+        """Receive what the other end of a bridge sends, signed as its connector signs."""
 
     @PUT("/v1/bridges/{bridge_id}/messages/_matrix/app/v1/transactions/{transaction_id}")
     def receive_matrix(self, bridge_id: str, transaction_id: str) -> bytes:
-        """The same for a Matrix homeserver, which calls the application service like this."""
+        """Receive the transaction of a Matrix homeserver, which calls the application service
+        so."""
 
 
 class CandidatesCalls(Group[S]):
@@ -623,18 +625,18 @@ class CandidatesCalls(Group[S]):
         state: str | None = None,
         **page: Unpack[Paging],
     ) -> Page[ListedCandidate]:
-        """Candidates, oldest first; one that was not decided in its time is no longer there."""
+        """List candidates, oldest first; one that was not decided in its time is no longer
+        there."""
 
     list = every(page)
 
     @POST("/v1/learning-candidates")
     def create(self, body: CreateCandidate, *, key: str | None = None) -> Candidate:
-        """Propose something worth knowing; nothing takes effect before it is published."""
+        """Propose a learning; nothing takes effect before it is published."""
 
     @POST("/v1/learning-candidates/bulk")
     def bulk(self, body: BulkDecision, *, key: str | None = None) -> BulkResult:
-        """Publish or reject many; each is told of, and one that is refused does not stop the
-        others."""
+        """Publish or reject many candidates; one that is refused does not stop the others."""
 
     @GET("/v1/learning-candidates/next")
     def next(
@@ -653,17 +655,19 @@ class CandidatesCalls(Group[S]):
 
     @GET("/v1/learning-candidates/{candidate_id}")
     def get(self, candidate_id: str) -> ReviewItem:
-        """One candidate, with what whoever decides should know."""
+        """Show a candidate, with what a reviewer should know."""
 
     @GET("/v1/learning-candidates/{candidate_id}/explain")
     def explain(self, candidate_id: str) -> CandidateExplainView:
-        """What the policy in force makes of it: every rule, whether it matched, and why."""
+        """Explain what the policy in force makes of a candidate: every rule, whether it matched,
+        and why."""
 
     @POST("/v1/learning-candidates/{candidate_id}/publish")
     def publish(
         self, candidate_id: str, body: PublishCandidate | None = None, *, key: str | None = None
     ) -> PublishedLearning:
-        """Make a learning of it; one that says the same already is answered instead."""
+        """Publish a candidate as a learning; one that says the same already is answered
+        instead."""
 
     @POST("/v1/learning-candidates/{candidate_id}/reject")
     def reject(
@@ -674,17 +678,18 @@ class CandidatesCalls(Group[S]):
         *,
         key: str | None = None,
     ) -> Candidate:
-        """Say no to it; the daemon does not propose the same again without new evidence."""
+        """Reject a candidate; the daemon does not propose the same again without new evidence."""
 
     @POST("/v1/learning-candidates/{candidate_id}/reopen")
     def reopen(
         self, candidate_id: str, reason: str | None = None, *, key: str | None = None
     ) -> Candidate:
-        """Take back one's own decision: it waits again, and what it became is revoked."""
+        """Reopen a candidate that the caller decided: it waits again, and its learning is
+        revoked."""
 
     @POST("/v1/learning-candidates/{candidate_id}/snooze")
     def snooze(self, candidate_id: str, until_ms: int, *, key: str | None = None) -> Candidate:
-        """Leave it out of the queue of review until a time; lists still show it."""
+        """Skip a candidate in the queue of review until a time; lists still show it."""
 
 
 class ChannelsCalls(Group[S]):
@@ -696,13 +701,13 @@ class ChannelsCalls(Group[S]):
 
     @GET("/v1/channels")
     def page(self, *, query: str | None = None, **page: Unpack[Paging]) -> Page[Channel]:
-        """Channels by id."""
+        """List channels by id."""
 
     list = every(page)
 
     @GET("/v1/channels/{channel_id}")
     def get(self, channel_id: str) -> Channel:
-        """One channel with its members."""
+        """Show a channel with its members."""
 
     @PUT("/v1/channels/{channel_id}")
     def update(self, channel_id: str, body: UpdateChannel) -> Channel:
@@ -714,7 +719,7 @@ class ChannelsCalls(Group[S]):
 
     @GET("/v1/channels/{channel_id}/members")
     def members_page(self, channel_id: str, **page: Unpack[Paging]) -> Page[ChannelMember]:
-        """The roster of a channel, in the order of joining."""
+        """List the members of a channel, in the order of joining."""
 
     members = every(members_page)
 
@@ -722,11 +727,11 @@ class ChannelsCalls(Group[S]):
     def put_member(
         self, channel_id: str, body: PutChannelMember, *, key: str | None = None
     ) -> Channel:
-        """Let a person or a session join, or change how they take part."""
+        """Add a person or a session to a channel, or change how they take part."""
 
     @DELETE("/v1/channels/{channel_id}/members/{member_id}")
     def remove_member(self, channel_id: str, member_id: str) -> Channel:
-        """Let a member go; what its run still says is not published."""
+        """Remove a member; what its run still says is not published."""
 
     @GET("/v1/channels/{channel_id}/messages")
     def messages_page(
@@ -737,7 +742,7 @@ class ChannelsCalls(Group[S]):
         query: str | None = None,
         **page: Unpack[Paging],
     ) -> Page[ChannelMessage]:
-        """The latest messages in order; `next_cursor` leads to the ones before."""
+        """Show the latest messages in order; `next_cursor` leads to the ones before."""
 
     messages = every(messages_page)
 
@@ -745,7 +750,7 @@ class ChannelsCalls(Group[S]):
     def post(
         self, channel_id: str, body: PostChannelMessage, *, key: str | None = None
     ) -> ChannelMessage:
-        """Say something; a message of a person makes an agent speak."""
+        """Post a message; one of a person makes an agent answer."""
 
     @POST("/v1/channels/{channel_id}/messages/{message_id}/reactions")
     def react(
@@ -761,11 +766,11 @@ class ChannelsCalls(Group[S]):
 
     @DELETE("/v1/channels/{channel_id}/messages/{message_id}/reactions")
     def unreact(self, channel_id: str, message_id: str, emoji: str) -> ChannelMessage:
-        """Take a reaction back; again it changes nothing."""
+        """Remove a reaction; again it changes nothing."""
 
     @GET("/v1/channels/{channel_id}/leases")
     def leases_page(self, channel_id: str, **page: Unpack[Paging]) -> Page[TurnLease]:
-        """Who has the floor, thread by thread, and who is queued."""
+        """List the turn leases, thread by thread, and who is queued."""
 
     leases = every(leases_page)
 
@@ -773,13 +778,14 @@ class ChannelsCalls(Group[S]):
     def next_speakers(
         self, channel_id: str, *, thread_root_message_id: str | None = None
     ) -> Arbitration:
-        """Who would answer the last message of a person, in order, who would not, and why."""
+        """Show who would answer the last message of a person, in order, who would not, and
+        why."""
 
     @GET("/v1/channels/{channel_id}/stimuli")
     def stimuli_page(
         self, channel_id: str, *, status: str | None = None, **page: Unpack[Paging]
     ) -> Page[Stimulus]:
-        """What is to be said by and by, and what became of it, newest first."""
+        """List stimuli and their status, newest first."""
 
     stimuli = every(stimuli_page)
 
@@ -787,11 +793,11 @@ class ChannelsCalls(Group[S]):
     def create_stimulus(
         self, channel_id: str, body: CreateStimulus, *, key: str | None = None
     ) -> Stimulus:
-        """Have something said when its time has come, within the channel's policy."""
+        """Post a text at its time, within the channel's policy."""
 
     @GET("/v1/channels/{channel_id}/thread-work")
     def thread_work_page(self, channel_id: str, **page: Unpack[Paging]) -> Page[ThreadWork]:
-        """What goes on in each thread, newest first."""
+        """List the work in each thread, newest first."""
 
     thread_work = every(thread_work_page)
 
@@ -799,17 +805,17 @@ class ChannelsCalls(Group[S]):
     def create_bridge(
         self, channel_id: str, body: CreateBridge, *, key: str | None = None
     ) -> NewBridge:
-        """Make a bridge; a secret that was made for it is shown this once."""
+        """Create a bridge; a secret that was generated for it is shown this once."""
 
     @GET("/v1/channels/{channel_id}/bridges")
     def bridges_page(self, channel_id: str, **page: Unpack[Paging]) -> Page[Bridge]:
-        """The bridges of a channel; credentials are named, never shown."""
+        """List the bridges of a channel; credentials are named, never shown."""
 
     bridges = every(bridges_page)
 
     @GET("/v1/channels/{channel_id}/bridges/{bridge_id}")
     def get_bridge(self, channel_id: str, bridge_id: str) -> Bridge:
-        """One bridge."""
+        """Show a bridge."""
 
     @PUT("/v1/channels/{channel_id}/bridges/{bridge_id}")
     def update_bridge(self, channel_id: str, bridge_id: str, body: UpdateBridge) -> Bridge:
@@ -823,7 +829,7 @@ class ChannelsCalls(Group[S]):
     def bridge_deliveries_page(
         self, channel_id: str, bridge_id: str, **page: Unpack[Paging]
     ) -> Page[BridgeDelivery]:
-        """What went out over a bridge, newest first."""
+        """List the deliveries of a bridge, newest first."""
 
     bridge_deliveries = every(bridge_deliveries_page)
 
@@ -833,7 +839,7 @@ class CheckpointsCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/checkpoints")
     def page(self, session_id: str, **page: Unpack[Paging]) -> Items[CheckpointView]:
-        """The summaries that stand for older parts of a session, newest first."""
+        """List the summaries that replace older parts of a session, newest first."""
 
     list = every(page)
 
@@ -843,7 +849,7 @@ class ConsoleCalls(Group[S]):
 
     @POST("/v1/console/links")
     def link(self, *, key: str | None = None) -> SignInLink:
-        """Make a link that signs a browser in to the console as the caller, once."""
+        """Create a link that signs a browser in to the console as the caller, once."""
 
 
 class DaemonCalls(Group[S]):
@@ -851,8 +857,8 @@ class DaemonCalls(Group[S]):
 
     @GET("/v1/status")
     def status(self) -> StatusView:
-        """What the daemon is and does; an admin is also told which folders and skills need a
-        look."""
+        """Show the state of the daemon; an admin also sees which folders and skills need
+        attention."""
 
 
 class DeliveriesCalls(Group[S]):
@@ -860,13 +866,13 @@ class DeliveriesCalls(Group[S]):
 
     @GET("/v1/runs/{run_id}/deliveries")
     def page(self, run_id: str, **page: Unpack[Paging]) -> Page[DeliveryLog]:
-        """How the output of a run fared at each of its reply targets, try by try."""
+        """List the deliveries of a run's output to each reply target, try by try."""
 
     list = every(page)
 
     @POST("/v1/runs/{run_id}/deliveries/{delivery_id}/retry")
     def retry(self, run_id: str, delivery_id: str, *, key: str | None = None) -> DeliveryLog:
-        """Have a dead delivery tried again, from now on."""
+        """Retry a dead delivery now."""
 
 
 class FlowsCalls(Group[S]):
@@ -874,7 +880,7 @@ class FlowsCalls(Group[S]):
 
     @POST("/v1/flows")
     def start(self, body: StartFlow, *, key: str | None = None) -> FlowView:
-        """Start a version of a playbook: a run in a session, and the record of what it is for."""
+        """Start a version of a playbook: a run in a session, and the record of its contract."""
 
     @GET("/v1/flows")
     def page(
@@ -885,13 +891,13 @@ class FlowsCalls(Group[S]):
         status: str | None = None,
         **page: Unpack[Paging],
     ) -> Page[FlowView]:
-        """Flows, newest first."""
+        """List flows, newest first."""
 
     list = every(page)
 
     @GET("/v1/flows/{flow_id}")
     def get(self, flow_id: str) -> FlowView:
-        """One flow, with its contract and the evidence that is missing."""
+        """Show a flow, with its contract and the evidence that is missing."""
 
     @POST("/v1/flows/{flow_id}/evidence")
     def evidence(
@@ -901,7 +907,7 @@ class FlowsCalls(Group[S]):
 
     @POST("/v1/flows/{flow_id}/cancel")
     def cancel(self, flow_id: str, *, key: str | None = None) -> FlowView:
-        """Stop all that goes on in a flow; one that has ended is answered as it is."""
+        """Cancel all runs of a flow; one that has ended is answered as it is."""
 
 
 class HooksCalls(Group[S]):
@@ -919,10 +925,9 @@ class InboxCalls(Group[S]):
 
     @GET("/v1/inbox")
     def page(self, *, kind: str | None = None, **page: Unpack[Paging]) -> InboxPage:
-        """What waits for a person: first what runs wait for, candidates last in the order of
-        review. Proposals for files of an agent and drafts of a skill are shown to its owner and
-        to admins, offers to the user that they were made to. `counts` tells how much waits of
-        each kind."""
+        """List what waits for a person: first what runs wait for, candidates last. Proposals for
+        files of an agent and drafts of a skill are shown to its owner and to admins, offers to
+        the user that they were made to. `counts` tells how much waits of each kind."""
 
     list = every(page)
 
@@ -932,25 +937,25 @@ class KeysCalls(Group[S]):
 
     @GET("/v1/keys")
     def page(self, **page: Unpack[Paging]) -> Page[SigningKeyStatus]:
-        """The keys, newest first, with their public parts; a private part is never shown."""
+        """List the keys, newest first, with their public parts; a private part is never shown."""
 
     list = every(page)
 
     @POST("/v1/keys")
     def create(self, name: str, *, key: str | None = None) -> SigningKeyStatus:
-        """Make a key of this daemon; skills that it exports from now on are signed with it."""
+        """Create a key of this daemon; skills that it exports from now on are signed with it."""
 
     @POST("/v1/keys/trust")
     def trust(self, name: str, public_key: str, *, key: str | None = None) -> SigningKeyStatus:
-        """Trust the public key of somebody else: what it signed is shown as theirs."""
+        """Trust the public key of another signer."""
 
     @GET("/v1/keys/{key_id}")
     def get(self, key_id: str) -> SigningKeyStatus:
-        """One key."""
+        """Show a key."""
 
     @DELETE("/v1/keys/{key_id}")
     def remove(self, key_id: str) -> Deleted:
-        """Forget a key; the private part of an own one is deleted for good."""
+        """Delete a key; the private part of an own one is deleted for good."""
 
 
 class LabCalls(Group[S]):
@@ -958,7 +963,7 @@ class LabCalls(Group[S]):
 
     @POST("/v1/lab/inspect")
     def inspect(self, body: InspectText, *, key: str | None = None) -> LabReportView:
-        """What redaction, guard, statements and the policy make of a text; nothing is stored."""
+        """Try redaction, guard, statements and the policy on a text; nothing is stored."""
 
 
 class LearningPolicyCalls(Group[S]):
@@ -966,7 +971,8 @@ class LearningPolicyCalls(Group[S]):
 
     @GET("/v1/runtime/learning-policy")
     def get(self) -> PolicyView[LearningPolicy]:
-        """What is captured from runs, what automation may do with it, and who is asked first."""
+        """Show what is captured from runs, what automation may do with it, and who decides
+        first."""
 
     @POST("/v1/runtime/learning-policy")
     def set(
@@ -976,12 +982,12 @@ class LearningPolicyCalls(Group[S]):
         *,
         key: str | None = None,
     ) -> PolicyView[LearningPolicy]:
-        """Replace the policy; what is left out takes its default, and what waits is reviewed
+        """Replace the policy; an omitted field takes its default, and what waits is reviewed
         anew."""
 
     @GET("/v1/runtime/learning-policy/revisions")
     def revisions_page(self, **page: Unpack[Paging]) -> Page[PolicyRevisionView[LearningPolicy]]:
-        """The policy as it stood after each kept change of it, newest first."""
+        """List the policy after each change, newest first."""
 
     revisions = every(revisions_page)
 
@@ -993,15 +999,13 @@ class LearningPolicyCalls(Group[S]):
         *,
         key: str | None = None,
     ) -> PolicyView[LearningPolicy]:
-        """Bring the policy of an earlier revision back, as a new revision; other settings
-        stay."""
+        """Restore the policy of an earlier revision, as a new revision; other settings stay."""
 
     @POST("/v1/runtime/learning-policy/dry-run")
     def dry_run(
         self, policy: Mapping[str, Any], days: int | None = None, *, key: str | None = None
     ) -> DryRun:
-        """What a policy would make of what waits, and of what was decided lately; nothing
-        changes."""
+        """Try a policy on what waits and on what was decided lately; nothing changes."""
 
 
 class LearningsCalls(Group[S]):
@@ -1028,7 +1032,7 @@ class LearningsCalls(Group[S]):
         used: bool | None = None,
         **page: Unpack[Paging],
     ) -> Page[Learning]:
-        """Learnings of every status, oldest or newest first."""
+        """List learnings of every status, oldest or newest first."""
 
     list = every(page)
 
@@ -1040,33 +1044,34 @@ class LearningsCalls(Group[S]):
     def revoke_matching(
         self, body: RevokeMatching | None = None, *, key: str | None = None
     ) -> RevokedLearnings:
-        """Take back all that a filter finds; never without a filter, unless an admin says
+        """Revoke all learnings that a filter finds; never without a filter, unless an admin says
         `all`."""
 
     @GET("/v1/learnings/{learning_id}")
     def get(self, learning_id: str) -> Learning:
-        """One learning."""
+        """Show a learning."""
 
     @PUT("/v1/learnings/{learning_id}")
     def change(self, learning_id: str, body: ChangeLearning) -> Learning:
-        """Change when prompts are told of it, whether it is sensitive, or when it expires."""
+        """Change when a learning is injected, whether it is sensitive, or when it expires."""
 
     @GET("/v1/learnings/{learning_id}/lineage")
     def lineage(self, learning_id: str, **page: Unpack[Paging]) -> Lineage:
-        """Where it came from, and which runs were told of it; `limit` and `cursor` are of the
-        uses."""
+        """Show where a learning came from, and the runs it was injected into; `limit` is of the
+        runs."""
 
     @POST("/v1/learnings/{learning_id}/revoke")
     def revoke(
         self, learning_id: str, reason: str | None = None, *, key: str | None = None
     ) -> Learning:
-        """Take it back: no prompt tells of it again."""
+        """Revoke a learning: no prompt has it again."""
 
     @POST("/v1/learnings/{learning_id}/supersede")
     def supersede(
         self, learning_id: str, body: SupersedeLearning, *, key: str | None = None
     ) -> PublishedLearning:
-        """Put another in its place; answers the replacement, also when it was made before."""
+        """Replace a learning by another; answers the replacement, also when it was made
+        before."""
 
 
 class MailboxesCalls(Group[S]):
@@ -1080,45 +1085,45 @@ class MailboxesCalls(Group[S]):
     def page(
         self, session_id: str, *, status: str | Sequence[str] | None = None, **page: Unpack[Paging]
     ) -> Page[Message]:
-        """The messages for a session, newest first; looking changes nothing."""
+        """List the messages for a session, newest first; reading changes nothing."""
 
     list = every(page)
 
     @GET("/v1/mailboxes/{session_id}/dead-letter")
     def dead_letters_page(self, session_id: str, **page: Unpack[Paging]) -> Page[Message]:
-        """The messages for a session that were given up."""
+        """List the messages for a session that were given up."""
 
     dead_letters = every(dead_letters_page)
 
     @POST("/v1/mailboxes/{session_id}/messages/{message_id}/ack")
     def ack(self, session_id: str, message_id: str, *, key: str | None = None) -> Message:
-        """Take a message out that waits or was given up."""
+        """Remove a message that waits or was given up."""
 
     @POST("/v1/mailboxes/{session_id}/messages/{message_id}/retry")
     def retry(self, session_id: str, message_id: str, *, key: str | None = None) -> Message:
-        """Have a message that was given up delivered again."""
+        """Retry the delivery of a message that was given up."""
 
     @GET("/v1/agents/{agent_id}/mailbox")
     def of_agent_page(
         self, agent_id: str, *, status: str | Sequence[str] | None = None, **page: Unpack[Paging]
     ) -> Page[Message]:
-        """The messages for an agent, newest first; looking changes nothing."""
+        """List the messages for an agent, newest first; reading changes nothing."""
 
     of_agent = every(of_agent_page)
 
     @GET("/v1/agents/{agent_id}/mailbox/dead-letter")
     def dead_letters_of_agent_page(self, agent_id: str, **page: Unpack[Paging]) -> Page[Message]:
-        """The messages for an agent that were given up."""
+        """List the messages for an agent that were given up."""
 
     dead_letters_of_agent = every(dead_letters_of_agent_page)
 
     @POST("/v1/agents/{agent_id}/mailbox/{message_id}/ack")
     def ack_of_agent(self, agent_id: str, message_id: str, *, key: str | None = None) -> Message:
-        """Take a message out that waits or was given up."""
+        """Remove a message that waits or was given up."""
 
     @POST("/v1/agents/{agent_id}/mailbox/{message_id}/retry")
     def retry_of_agent(self, agent_id: str, message_id: str, *, key: str | None = None) -> Message:
-        """Have a message that was given up delivered again."""
+        """Retry the delivery of a message that was given up."""
 
 
 class McpServersCalls(Group[S]):
@@ -1126,13 +1131,13 @@ class McpServersCalls(Group[S]):
 
     @GET("/v1/mcp-servers")
     def page(self, **page: Unpack[Paging]) -> Page[ServerStatus]:
-        """The servers of the config file, and how they stand."""
+        """List the servers of the config file, and their state."""
 
     list = every(page)
 
     @POST("/v1/mcp-servers/{name}/restart")
     def restart(self, name: str, *, key: str | None = None) -> ServerStatus:
-        """Start a server anew, whether it runs or not; the answer tells what came of it."""
+        """Restart a server, whether it runs or not; the answer has the result."""
 
     @POST("/v1/mcp-servers/{name}/accept")
     def accept(
@@ -1148,17 +1153,17 @@ class McpServersCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/mcp-servers")
     def of_session(self, session_id: str) -> SessionMcpServersView:
-        """The servers that the session has for itself."""
+        """List the session's own servers."""
 
     @PUT("/v1/sessions/{session_id}/mcp-servers")
     def set_for_session(
         self, session_id: str, mcp_servers: Mapping[str, SessionMcpServer]
     ) -> SessionMcpServersView:
-        """Give future runs of the session these servers and no others."""
+        """Replace the session's own servers for its future runs."""
 
     @DELETE("/v1/sessions/{session_id}/mcp-servers")
     def clear_for_session(self, session_id: str) -> SessionMcpServersView:
-        """Leave the session with the servers of the config file alone."""
+        """Remove the session's own servers; those of the config file stay."""
 
 
 class MemoryCalls(Group[S]):
@@ -1166,21 +1171,21 @@ class MemoryCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/memory-context")
     def context(self, session_id: str, *, query: str | None = None) -> MemoryContextView:
-        """What the caller's next run would be given to remember; looking changes nothing."""
+        """Show what would be injected into the caller's next run; reading changes nothing."""
 
     @GET("/v1/sessions/{session_id}/memory-search")
     def search(
         self, session_id: str, *, query: str | None = None, limit: int | None = None
     ) -> SearchAnswer:
-        """What the session can find, best first; newest first without a query."""
+        """Search what the session can find, best first; newest first without a query."""
 
     @GET("/v1/sessions/{session_id}/memory-explain")
     def explain(self, session_id: str, *, query: str | None = None) -> MemoryExplanation:
-        """Every visible learning and run, with why it would or would not be injected."""
+        """Explain for every visible learning and run why it would or would not be injected."""
 
     @GET("/v1/runs/{run_id}/memory-report")
     def report(self, run_id: str) -> MemoryReport:
-        """What a run was given to remember, what was left out, and why."""
+        """Show what was injected into a run, what was left out, and why."""
 
 
 class OverviewCalls(Group[S]):
@@ -1197,7 +1202,7 @@ class PermissionsCalls(Group[S]):
 
     @GET("/v1/permissions")
     def get(self) -> PermissionsView:
-        """The rules that hold for every agent."""
+        """Show the rules that hold for every agent."""
 
     @PUT("/v1/permissions")
     def set(
@@ -1207,7 +1212,7 @@ class PermissionsCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/permissions")
     def of_session(self, session_id: str) -> SessionPermissionsView:
-        """The rules of a session, and those it took from its parent."""
+        """Show the rules of a session, and those inherited from its parent."""
 
     @PUT("/v1/sessions/{session_id}/permissions")
     def set_of_session(
@@ -1217,7 +1222,7 @@ class PermissionsCalls(Group[S]):
 
     @DELETE("/v1/sessions/{session_id}/permissions")
     def clear_of_session(self, session_id: str) -> SessionPermissionsView:
-        """Drop the session's own rules; those a sidechain took from its parent stay."""
+        """Remove the session's own rules; those inherited from its parent stay."""
 
 
 class PersonasCalls(Group[S]):
@@ -1231,13 +1236,13 @@ class PersonasCalls(Group[S]):
 
     @GET("/v1/personas")
     def page(self, *, query: str | None = None, **page: Unpack[Paging]) -> Page[Persona]:
-        """Personas by id."""
+        """List personas by id."""
 
     list = every(page)
 
     @GET("/v1/personas/{persona_id}")
     def get(self, persona_id: str) -> Persona:
-        """One persona."""
+        """Show a persona."""
 
     @PUT("/v1/personas/{persona_id}")
     def update(self, persona_id: str, body: UpdatePersona) -> PersonaChanged:
@@ -1253,7 +1258,7 @@ class PlaybooksCalls(Group[S]):
 
     @POST("/v1/playbooks/validate")
     def validate(self, manifest: Mapping[str, Any], *, key: str | None = None) -> ManifestVerdict:
-        """What is wrong with a manifest, and its digest; nothing is stored."""
+        """Check a manifest, and show its digest; nothing is stored."""
 
     @POST("/v1/playbooks")
     def create(self, manifest: Mapping[str, Any], *, key: str | None = None) -> PlaybookDetail:
@@ -1264,13 +1269,13 @@ class PlaybooksCalls(Group[S]):
     def page(
         self, *, query: str | None = None, status: str | None = None, **page: Unpack[Paging]
     ) -> Page[PlaybookSummary]:
-        """Playbooks by id."""
+        """List playbooks by id."""
 
     list = every(page)
 
     @GET("/v1/playbooks/{playbook_id}")
     def get(self, playbook_id: str, *, version: str | None = None) -> PlaybookDetail:
-        """One playbook with its versions, one of them in full."""
+        """Show a playbook with its versions, one of them in full."""
 
     @POST("/v1/playbooks/{playbook_id}/publish")
     def publish(
@@ -1282,7 +1287,7 @@ class PlaybooksCalls(Group[S]):
     def revoke(
         self, playbook_id: str, body: RevokePlaybook, *, key: str | None = None
     ) -> PlaybookDetail:
-        """Let nobody start a version any more; flows under way go on."""
+        """Revoke a version: nobody starts it any more, and flows under way go on."""
 
 
 class ProjectTasksCalls(Group[S]):
@@ -1298,7 +1303,7 @@ class ProjectTasksCalls(Group[S]):
         assignee_member_id: str | None = None,
         **page: Unpack[Paging],
     ) -> Page[ProjectTaskDetail]:
-        """The tasks of a project, oldest first."""
+        """List the tasks of a project, oldest first."""
 
     list = every(page)
 
@@ -1310,7 +1315,7 @@ class ProjectTasksCalls(Group[S]):
 
     @GET("/v1/projects/{project_id}/tasks/{project_task_id}")
     def get(self, project_id: str, project_task_id: str) -> ProjectTaskDetail:
-        """One task, as it stands now."""
+        """Show a task of a project."""
 
     @PUT("/v1/projects/{project_id}/tasks/{project_task_id}")
     def update(
@@ -1320,7 +1325,7 @@ class ProjectTasksCalls(Group[S]):
 
     @DELETE("/v1/projects/{project_id}/tasks/{project_task_id}")
     def delete(self, project_id: str, project_task_id: str) -> Deleted:
-        """Delete a task that no other one names and no run is at work on."""
+        """Delete a task that no other one names and no run works on."""
 
     @POST("/v1/projects/{project_id}/tasks/{project_task_id}/start")
     def start(
@@ -1331,7 +1336,7 @@ class ProjectTasksCalls(Group[S]):
         *,
         key: str | None = None,
     ) -> RunView:
-        """Start a task: a run in the session of its assignee, once all that it waits for is
+        """Start a task: a run in the session of its assignee, once the tasks before it are
         completed."""
 
 
@@ -1352,13 +1357,13 @@ class ProjectsCalls(Group[S]):
         channel_id: str | None = None,
         **page: Unpack[Paging],
     ) -> Page[ProjectDetail]:
-        """Projects by id."""
+        """List projects by id."""
 
     list = every(page)
 
     @GET("/v1/projects/{project_id}")
     def get(self, project_id: str) -> ProjectDetail:
-        """One project."""
+        """Show a project."""
 
     @PUT("/v1/projects/{project_id}")
     def update(self, project_id: str, body: UpdateProject) -> ProjectDetail:
@@ -1370,7 +1375,7 @@ class ProjectsCalls(Group[S]):
 
     @GET("/v1/projects/{project_id}/members")
     def members_page(self, project_id: str, **page: Unpack[Paging]) -> Page[ProjectMember]:
-        """The members of a project."""
+        """List the members of a project."""
 
     members = every(members_page)
 
@@ -1378,15 +1383,15 @@ class ProjectsCalls(Group[S]):
     def add_member(
         self, project_id: str, body: AddMember, *, key: str | None = None
     ) -> ProjectDetail:
-        """Let a session or a person join."""
+        """Add a session or a person to a project."""
 
     @DELETE("/v1/projects/{project_id}/members/{member_id}")
     def remove_member(self, project_id: str, member_id: str) -> ProjectDetail:
-        """Let a member go."""
+        """Remove a member from a project."""
 
     @GET("/v1/projects/{project_id}/channels")
     def channels_page(self, project_id: str, **page: Unpack[Paging]) -> Page[ChannelLink]:
-        """The channels that a project links; the threads of its tasks begin in the default
+        """List the channels that a project links; threads of its tasks begin in the default
         one."""
 
     channels = every(channels_page)
@@ -1395,11 +1400,11 @@ class ProjectsCalls(Group[S]):
     def link_channel(
         self, project_id: str, body: LinkChannel, *, key: str | None = None
     ) -> ProjectDetail:
-        """Link a channel, as the default for new tasks if it is to be."""
+        """Link a channel to a project, as the default for new tasks if asked for."""
 
     @DELETE("/v1/projects/{project_id}/channels/{channel_id}")
     def unlink_channel(self, project_id: str, channel_id: str) -> ProjectDetail:
-        """Take a link away, unless an unfinished task is talked about there."""
+        """Remove a link, unless an unfinished task is discussed there."""
 
 
 class QuestionsCalls(QuestionAnswers[S]):
@@ -1415,17 +1420,17 @@ class QuestionsCalls(QuestionAnswers[S]):
         everything: bool | None = None,
         **page: Unpack[Paging],
     ) -> Items[QuestionView]:
-        """Questions that wait for an answer, oldest first."""
+        """List questions that wait for an answer, oldest first."""
 
     list = every(page)
 
     @GET("/v1/questions/{request_id}")
     def get(self, request_id: str) -> QuestionView:
-        """One question."""
+        """Show a question."""
 
     @GET("/v1/sessions/{session_id}/questions")
     def of_session_page(self, session_id: str, **page: Unpack[Paging]) -> Items[QuestionView]:
-        """The questions of a session that wait for an answer."""
+        """List the questions of a session that wait for an answer."""
 
     of_session = every(of_session_page)
 
@@ -1439,7 +1444,7 @@ class QuestionsCalls(QuestionAnswers[S]):
     def resolve_inline(
         self, session_id: str, resolution: QuestionResolutionBody, *, key: str | None = None
     ) -> SessionView:
-        """The same for the run that a session is at, answered when it has ended or waits
+        """Answer or decline a question of a session's run; answer when it has ended or waits
         again."""
 
     @POST("/v1/runs/{run_id}/questions/{request_id}/cancel")
@@ -1464,30 +1469,30 @@ class RolloutsCalls(Group[S]):
         status: str | None = None,
         **page: Unpack[Paging],
     ) -> Items[RolloutSummary]:
-        """Promoted skills of every stage, by name, each with the newest of its evidence and
+        """List promoted skills of every stage, by name, each with its newest evidence and
         events."""
 
     list = every(page)
 
     @GET("/v1/learning-skills/{skill_name}")
     def get(self, skill_name: str) -> RolloutView:
-        """One promoted skill: what it says, where it stands, and what the next stage asks for."""
+        """Show a promoted skill: its definition, its stage, and what the next stage requires."""
 
     @GET("/v1/learning-skills/{skill_name}/events")
     def events_page(self, skill_name: str, **page: Unpack[Paging]) -> Page[LifecycleEvent]:
-        """Everything that happened to it, oldest first."""
+        """List all events of a promoted skill, oldest first."""
 
     events = every(events_page)
 
     @GET("/v1/learning-skills/{skill_name}/history")
     def history_page(self, skill_name: str, **page: Unpack[Paging]) -> Items[SnapshotView]:
-        """How it was before each change, newest first."""
+        """List the revisions of a promoted skill before each change, newest first."""
 
     history = every(history_page)
 
     @GET("/v1/learning-skills/{skill_name}/diff", query={"old": "from", "new": "to"})
     def diff(self, skill_name: str, old: int | None = None, new: int | None = None) -> RolloutDiff:
-        """What changed from one revision to another, in the files of the skill."""
+        """Compare two revisions of a promoted skill, file by file."""
 
     @POST("/v1/learning-skills/{skill_name}/advance")
     def advance(
@@ -1498,38 +1503,39 @@ class RolloutsCalls(Group[S]):
         *,
         key: str | None = None,
     ) -> RolloutView:
-        """Move it to its next stage, or to another, with exactly the definition that it has."""
+        """Advance a promoted skill to its next stage, or to another, with exactly its
+        definition."""
 
     @POST("/v1/learning-skills/{skill_name}/rollout-result")
     def result(
         self, skill_name: str, body: RolloutResult, *, key: str | None = None
     ) -> RolloutView:
-        """Have a run count as evidence; the same run again changes nothing."""
+        """Record a run as evidence; the same run again changes nothing."""
 
     @POST("/v1/learning-skills/{skill_name}/hold")
     def hold(
         self, skill_name: str, reason: str | None = None, *, key: str | None = None
     ) -> RolloutView:
-        """Let it go no further for now."""
+        """Hold a promoted skill at its stage."""
 
     @POST("/v1/learning-skills/{skill_name}/release")
     def release(
         self, skill_name: str, reason: str | None = None, *, key: str | None = None
     ) -> RolloutView:
-        """Let one that is held go on."""
+        """Release a promoted skill that is held."""
 
     @POST("/v1/learning-skills/{skill_name}/revoke")
     def revoke(
         self, skill_name: str, reason: str | None = None, *, key: str | None = None
     ) -> RolloutView:
-        """Take it back: its files are removed, and no agent is offered it; the record stays."""
+        """Revoke a promoted skill: its files are removed, and no agent is offered it; the record
+        stays."""
 
     @GET("/v1/learning-skills/{skill_name}/rollback")
     def rollback_preview(
         self, skill_name: str, *, to_version: str | None = None
     ) -> RollbackPreview:
-        """Which version a rollback would activate, what would change, and which others there
-        are."""
+        """Preview a rollback: the version, what would change, and which others there are."""
 
     @POST("/v1/learning-skills/{skill_name}/rollback")
     def rollback(
@@ -1558,13 +1564,13 @@ class RolloutsCalls(Group[S]):
 
     @GET("/v1/learning-skills/{skill_name}/trials")
     def trials_page(self, skill_name: str, **page: Unpack[Paging]) -> Items[TrialView]:
-        """The trials of a promoted skill, newest first, without reports."""
+        """List the trials of a promoted skill, newest first, without reports."""
 
     trials = every(trials_page)
 
     @GET("/v1/learning-skills/{skill_name}/trials/{trial_id}")
     def get_trial(self, skill_name: str, trial_id: str) -> TrialView:
-        """One trial, and how it ended."""
+        """Show a trial and its result."""
 
 
 class RoutesCalls(Group[S]):
@@ -1572,13 +1578,13 @@ class RoutesCalls(Group[S]):
 
     @GET("/v1/routes")
     def page(self, **page: Unpack[Paging]) -> Items[RouteView]:
-        """Where model calls can go; never with keys."""
+        """List the routes of model calls; never with keys."""
 
     list = every(page)
 
     @GET("/v1/routes/{route_id}")
     def get(self, route_id: str) -> RouteView:
-        """One route."""
+        """Show a route."""
 
 
 class RunMemoriesCalls(Group[S]):
@@ -1586,17 +1592,17 @@ class RunMemoriesCalls(Group[S]):
 
     @GET("/v1/run-memories")
     def page(self, *, session_id: str | None = None, **page: Unpack[Paging]) -> Page[RunMemoryItem]:
-        """The records that are kept, newest first."""
+        """List run memories, newest first."""
 
     list = every(page)
 
     @GET("/v1/run-memories/{run_id}")
     def get(self, run_id: str, *, evidence: bool | None = None) -> RunMemoryDetail:
-        """The record of a run."""
+        """Show the memory of a run."""
 
     @DELETE("/v1/run-memories/{run_id}")
     def forget(self, run_id: str) -> Deleted:
-        """Forget a run: no prompt and no search tells of it again. The run itself stays."""
+        """Forget a run: no prompt and no search shows it again. The run itself stays."""
 
 
 class RunMemoryPolicyCalls(Group[S]):
@@ -1604,7 +1610,7 @@ class RunMemoryPolicyCalls(Group[S]):
 
     @GET("/v1/runtime/run-memory-policy")
     def get(self) -> PolicyView[RunMemoryPolicy]:
-        """How much is remembered of runs, for how long, and who may find it."""
+        """Show how much is remembered of runs, for how long, and who may find it."""
 
     @POST("/v1/runtime/run-memory-policy")
     def set(
@@ -1618,7 +1624,7 @@ class RunMemoryPolicyCalls(Group[S]):
 
     @GET("/v1/runtime/run-memory-policy/revisions")
     def revisions_page(self, **page: Unpack[Paging]) -> Page[PolicyRevisionView[RunMemoryPolicy]]:
-        """The policy as it stood after each kept change of it, newest first."""
+        """List the policy after each change, newest first."""
 
     revisions = every(revisions_page)
 
@@ -1630,12 +1636,11 @@ class RunMemoryPolicyCalls(Group[S]):
         *,
         key: str | None = None,
     ) -> PolicyView[RunMemoryPolicy]:
-        """Bring the policy of an earlier revision back, as a new revision; other settings
-        stay."""
+        """Restore the policy of an earlier revision, as a new revision; other settings stay."""
 
     @POST("/v1/runtime/run-memory-policy/dry-run")
     def dry_run(self, policy: Mapping[str, Any], *, key: str | None = None) -> RunMemoryDryRun:
-        """The records that a policy would delete at once; nothing changes."""
+        """List the records that a policy would delete at once; nothing changes."""
 
 
 class RunsCalls(Group[S]):
@@ -1656,21 +1661,21 @@ class RunsCalls(Group[S]):
         status: str | Sequence[str] | None = None,
         **page: Unpack[Paging],
     ) -> Items[RunView]:
-        """Runs, newest first."""
+        """List runs, newest first."""
 
     list = every(page)
 
     @GET("/v1/runs/counts")
     def counts(self, *, session_id: str | None = None, agent_id: str | None = None) -> RunCounts:
-        """How many runs have each status."""
+        """Count the runs of each status."""
 
     @GET("/v1/runs/{run_id}")
     def get(self, run_id: str) -> RunView:
-        """One run."""
+        """Show a run."""
 
     @GET("/v1/runs/{run_id}/events")
     def events_page(self, run_id: str, **page: Unpack[Paging]) -> Items[RunEventView]:
-        """Everything in the life of a run, in order."""
+        """Show all events of a run, in order."""
 
     events = every(events_page)
 
@@ -1680,23 +1685,24 @@ class RunsCalls(Group[S]):
 
     @GET("/v1/runs/{run_id}/debug")
     def debug_page(self, run_id: str, **page: Unpack[Paging]) -> Page[DebugRequest]:
-        """The provider requests of a run, redacted, where debug capture was on."""
+        """List the provider requests of a run, redacted, where debug capture was on."""
 
     debug = every(debug_page)
 
     @GET("/v1/runs/{run_id}/artifacts")
     def artifacts_page(self, run_id: str, **page: Unpack[Paging]) -> Page[Artifact]:
-        """What the tools of a run answered in full, where the model was shown only a part."""
+        """List the full results of a run's tools, where the model was shown only a part."""
 
     artifacts = every(artifacts_page)
 
     @GET("/v1/runs/{run_id}/artifacts/{artifact_id}")
     def artifact(self, run_id: str, artifact_id: str) -> str:
-        """The text of a tool result; for admins also of a captured request or an input file."""
+        """Show the text of a tool result; for admins also of a captured request or an input
+        file."""
 
     @GET("/v1/runs/{run_id}/debug/artifacts/{artifact_id}")
     def debug_artifact(self, run_id: str, artifact_id: str) -> str:
-        """The text of a captured request, a tool result or an input file."""
+        """Show the text of a captured request, a tool result or an input file."""
 
 
 class RuntimeCalls(Group[S]):
@@ -1704,15 +1710,15 @@ class RuntimeCalls(Group[S]):
 
     @GET("/v1/runtime")
     def get(self) -> RuntimeView:
-        """The runtime settings in force."""
+        """Show the runtime settings in force."""
 
     @POST("/v1/runtime")
     def change(self, body: ChangeRuntime, *, key: str | None = None) -> RuntimeView:
-        """Change runtime settings; runs already submitted keep what they were given."""
+        """Change runtime settings; runs already submitted keep theirs."""
 
     @GET("/v1/runtime/revisions")
     def revisions_page(self, **page: Unpack[Paging]) -> Page[Revision]:
-        """The kept revisions, newest first."""
+        """List the revisions, newest first."""
 
     revisions = every(revisions_page)
 
@@ -1724,7 +1730,7 @@ class RuntimeCalls(Group[S]):
         *,
         key: str | None = None,
     ) -> RuntimeView:
-        """Bring an earlier revision back, as a new one."""
+        """Restore an earlier revision, as a new one."""
 
 
 class SampleCalls(Group[S]):
@@ -1732,7 +1738,7 @@ class SampleCalls(Group[S]):
 
     @GET("/v1/sample")
     def read(self) -> SampleWorkspace:
-        """Whether the sample workspace is loaded, and what belongs to it."""
+        """Show whether the sample workspace is loaded, and what belongs to it."""
 
     @POST("/v1/sample")
     def load(self, *, key: str | None = None) -> SampleWorkspace:
@@ -1758,31 +1764,31 @@ class SchedulesCalls(Group[S]):
         status: str | Sequence[str] | None = None,
         **page: Unpack[Paging],
     ) -> Items[ScheduleView]:
-        """Schedules, newest first."""
+        """List schedules, newest first."""
 
     list = every(page)
 
     @GET("/v1/schedules/{schedule_id}")
     def get(self, schedule_id: str) -> ScheduleView:
-        """One schedule."""
+        """Show a schedule."""
 
     @GET("/v1/schedules/{schedule_id}/executions")
     def executions_page(self, schedule_id: str, **page: Unpack[Paging]) -> Page[ScheduleExecution]:
-        """The last fires of a schedule, newest first."""
+        """List the last executions of a schedule, newest first."""
 
     executions = every(executions_page)
 
     @POST("/v1/schedules/{schedule_id}/pause")
     def pause(self, schedule_id: str, *, key: str | None = None) -> ScheduleAnswer:
-        """Fire no more until it is resumed."""
+        """Pause a schedule until it is resumed."""
 
     @POST("/v1/schedules/{schedule_id}/resume")
     def resume(self, schedule_id: str, *, key: str | None = None) -> ScheduleAnswer:
-        """Fire again, from the next time on."""
+        """Resume a schedule, from the next time on."""
 
     @POST("/v1/schedules/{schedule_id}/trigger")
     def trigger(self, schedule_id: str, *, key: str | None = None) -> ScheduleAnswer:
-        """Fire now, beside the cadence; the overlap policy holds here too."""
+        """Submit a run now, beside the cadence; the overlap policy holds here, too."""
 
     @POST("/v1/schedules/{schedule_id}/cancel")
     def cancel(self, schedule_id: str, *, key: str | None = None) -> ScheduleAnswer:
@@ -1804,13 +1810,13 @@ class SecondApprovalsCalls(Group[S]):
 
     @GET("/v1/second-approvals")
     def page(self, **page: Unpack[Paging]) -> Page[SecondApproval]:
-        """Changes that wait for people to approve them, oldest first."""
+        """List changes that wait for people to approve them, oldest first."""
 
     list = every(page)
 
     @GET("/v1/second-approvals/{approval_id}")
     def get(self, approval_id: str) -> SecondApproval:
-        """One change that waits, with what it would do."""
+        """Show a change that waits, with its effect."""
 
     @POST("/v1/second-approvals/{approval_id}/approve")
     def approve(self, approval_id: str, *, key: str | None = None) -> SecondApproved:
@@ -1819,7 +1825,7 @@ class SecondApprovalsCalls(Group[S]):
 
     @POST("/v1/second-approvals/{approval_id}/withdraw")
     def withdraw(self, approval_id: str, *, key: str | None = None) -> Deleted:
-        """Take a waiting change back: who began it, or an admin."""
+        """Withdraw a waiting change: for its author, or an admin."""
 
 
 class SessionsCalls(Group[S]):
@@ -1838,17 +1844,17 @@ class SessionsCalls(Group[S]):
         binding_key: str | None = None,
         **page: Unpack[Paging],
     ) -> Items[SessionView]:
-        """Sessions, newest first."""
+        """List sessions, newest first."""
 
     list = every(page)
 
     @GET("/v1/sessions/{session_id}")
     def get(self, session_id: str) -> SessionView:
-        """One session."""
+        """Show a session."""
 
     @GET("/v1/sessions/{session_id}/persona")
     def persona(self, session_id: str) -> SessionPersonaView:
-        """The persona snapshot that a session carries: its soul, scope and skills."""
+        """Show the persona snapshot of a session: its soul, scope and skills."""
 
     @PUT("/v1/sessions/{session_id}/persona")
     def set_persona(self, session_id: str, persona_id: str) -> SessionView:
@@ -1856,13 +1862,13 @@ class SessionsCalls(Group[S]):
 
     @DELETE("/v1/sessions/{session_id}/persona")
     def clear_persona(self, session_id: str) -> SessionView:
-        """Take the persona off an idle session."""
+        """Remove the persona from an idle session."""
 
     @GET("/v1/sessions/{session_id}/active-skills")
     def active_skills_page(
         self, session_id: str, **page: Unpack[Paging]
     ) -> Page[ActiveSkillStanding]:
-        """The skills that are active in a session, and what the next prompt has of them."""
+        """List the skills that are active in a session, and what the next prompt has of them."""
 
     active_skills = every(active_skills_page)
 
@@ -1870,12 +1876,11 @@ class SessionsCalls(Group[S]):
     def activate_skill(
         self, session_id: str, name: str, args: str | None = None, *, key: str | None = None
     ) -> ActiveSkillStanding:
-        """Have each prompt of an idle session carry a skill, in the version that is served
-        now."""
+        """Activate a skill in an idle session: each prompt carries its served version."""
 
     @DELETE("/v1/sessions/{session_id}/active-skills")
     def deactivate_skill(self, session_id: str, name: str) -> SessionView:
-        """Take an active skill off an idle session."""
+        """Deactivate a skill in an idle session."""
 
     @PUT("/v1/sessions/{session_id}/capability-scope")
     def set_capability_scope(
@@ -1885,7 +1890,7 @@ class SessionsCalls(Group[S]):
 
     @DELETE("/v1/sessions/{session_id}/capability-scope")
     def clear_capability_scope(self, session_id: str) -> SessionView:
-        """Leave an idle session with the persona's scope alone."""
+        """Remove the capability scope of an idle session; the persona's stays."""
 
     @PUT("/v1/sessions/{session_id}/credential-scope")
     def set_credential_scope(
@@ -1895,7 +1900,7 @@ class SessionsCalls(Group[S]):
 
     @DELETE("/v1/sessions/{session_id}/credential-scope")
     def clear_credential_scope(self, session_id: str) -> SessionView:
-        """Lift the credential scope of an idle session."""
+        """Remove the credential scope of an idle session."""
 
     @PUT("/v1/sessions/{session_id}/route-policy")
     def set_route(self, session_id: str, route_policy: RoutePolicyBody) -> SessionView:
@@ -1907,13 +1912,14 @@ class SessionsCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/reply-targets")
     def reply_targets(self, session_id: str) -> ReplyTargetsView:
-        """Where the outputs of future runs go."""
+        """Show where the outputs of future runs are delivered."""
 
     @PUT("/v1/sessions/{session_id}/reply-targets")
     def set_reply_targets(
         self, session_id: str, reply_targets: Sequence[ReplyTargetBody]
     ) -> SessionView:
-        """Choose where the outputs of future runs go; runs already submitted keep theirs."""
+        """Choose where outputs of future runs are delivered; runs already submitted keep
+        theirs."""
 
     @DELETE("/v1/sessions/{session_id}/reply-targets")
     def clear_reply_targets(self, session_id: str) -> SessionView:
@@ -1921,7 +1927,7 @@ class SessionsCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/bindings")
     def bindings_page(self, session_id: str, **page: Unpack[Paging]) -> Page[SessionBinding]:
-        """The keys of callers that stand for a session."""
+        """List the keys of callers that stand for a session."""
 
     bindings = every(bindings_page)
 
@@ -1945,7 +1951,7 @@ class SessionsCalls(Group[S]):
         kind: str | Sequence[str] | None = None,
         **page: Unpack[Paging],
     ) -> SessionEventsView:
-        """The journal of a session, in order."""
+        """Show the journal of a session, in order."""
 
     events = every(events_page)
 
@@ -1957,13 +1963,13 @@ class SessionsCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/sidechains")
     def sidechains_page(self, session_id: str, **page: Unpack[Paging]) -> Items[SidechainView]:
-        """The child sessions of a session, oldest first, with their newest runs."""
+        """List the child sessions of a session, oldest first, with their newest runs."""
 
     sidechains = every(sidechains_page)
 
     @GET("/v1/sessions/{session_id}/prompt-preview")
     def prompt_preview(self, session_id: str, *, query: str | None = None) -> PromptPreview:
-        """What the caller's next run would send to its model, by section, with its tokens.
+        """Show what the caller's next run would send to its model, by section, with its tokens.
         `memory` lists every visible learning and run and `skills` every skill, in or out, with
         each reason. MCP servers have the tools that they listed last. Nothing is changed."""
 
@@ -1973,7 +1979,8 @@ class SettingsCalls(Group[S]):
 
     @GET("/v1/settings")
     def read(self) -> EffectiveSettings:
-        """The settings that the daemon started with, and where each came from; never a secret."""
+        """Show the settings that the daemon started with, and where each came from; never a
+        secret."""
 
 
 class SkillDependenciesCalls(Group[S]):
@@ -1981,7 +1988,7 @@ class SkillDependenciesCalls(Group[S]):
 
     @POST("/v1/skills/rescan-deps")
     def rescan(self, *, key: str | None = None) -> Rescan:
-        """Look again at what every skill in use needs; archive those that lack something."""
+        """Check the dependencies of every skill in use; archive those that lack something."""
 
     @POST("/v1/skills/install-deps")
     def install(self, *, key: str | None = None) -> InstalledPackages:
@@ -1993,7 +2000,7 @@ class SkillDependenciesCalls(Group[S]):
 
     @GET("/v1/skills/runtimes")
     def runtimes(self) -> Runtimes:
-        """What there is on the daemon's machine to run scripts with."""
+        """List the runtimes for scripts on the daemon's machine."""
 
 
 class SkillGrantsCalls(Group[S]):
@@ -2003,11 +2010,12 @@ class SkillGrantsCalls(Group[S]):
     def access(
         self, skill_id: str, *, agent_id: str | None = None, user_id: str | None = None
     ) -> SkillAccess:
-        """Whether an agent that works for a user may use a skill, in which version, and why."""
+        """Explain whether an agent that works for a user may use a skill, in which version, and
+        why."""
 
     @GET("/v1/skills/{skill_id}/grants")
     def page(self, skill_id: str, **page: Unpack[Paging]) -> Items[GrantView]:
-        """The agents and then the users that may use a skill; for its owner and admins."""
+        """List the agents and then the users that may use a skill; for its owner and admins."""
 
     list = every(page)
 
@@ -2026,15 +2034,15 @@ class SkillGrantsCalls(Group[S]):
 
     @POST("/v1/skills/{skill_id}/grants/user")
     def give_user(self, skill_id: str, user_id: str, *, key: str | None = None) -> SkillChanged:
-        """Let a user's runs use a skill, whichever agent does the work."""
+        """Grant a skill to a user's runs, whichever agent does the work."""
 
     @DELETE("/v1/skills/{skill_id}/grants/agent")
     def take_agent(self, skill_id: str, agent_id: str) -> SkillChanged:
-        """The same for an agent named in the query or in the body."""
+        """Revoke the grant of an agent named in the query or in the body."""
 
     @DELETE("/v1/skills/{skill_id}/grants/user")
     def take_user(self, skill_id: str, user_id: str) -> SkillChanged:
-        """The same for a user named in the query or in the body."""
+        """Revoke the grant of a user named in the query or in the body."""
 
 
 class SkillRootsCalls(Group[S]):
@@ -2054,7 +2062,7 @@ class SkillRootsCalls(Group[S]):
 
     @DELETE("/v1/skills/roots/{root_id}")
     def remove(self, root_id: str) -> Deleted:
-        """Offer the skills of a root no longer; the folder stays as it is."""
+        """Remove a root of skills; the folder stays as it is."""
 
 
 class SkillTrashCalls(Group[S]):
@@ -2062,7 +2070,7 @@ class SkillTrashCalls(Group[S]):
 
     @GET("/v1/skills/trash")
     def page(self, **page: Unpack[Paging]) -> Items[TrashedSkillView]:
-        """Deleted skills that can come back: the caller's own, for an admin all of them."""
+        """List deleted skills that can come back: the caller's own, for an admin all of them."""
 
     list = every(page)
 
@@ -2093,18 +2101,18 @@ class SkillsCalls(SkillUploads[S]):
         enabled: bool | None = None,
         **page: Unpack[Paging],
     ) -> Items[SkillInList]:
-        """The skills that the caller may know of, by name, each with its uses in the last 30
+        """List the skills that the caller may see, by name, each with its uses in the last 30
         days."""
 
     list = every(page)
 
     @POST("/v1/skills")
     def create(self, body: CreateSkill, *, key: str | None = None) -> SkillKept:
-        """Keep a SKILL.md as a new skill, or as the next version of the caller's own."""
+        """Store a SKILL.md as a new skill, or as the next version of the caller's own."""
 
     @GET("/v1/skills/{skill_id}")
     def get(self, skill_id: str) -> SkillDetail:
-        """One skill by its id, slug or display name, with what it tells an agent to do."""
+        """Show a skill by its id, slug or display name, with its instructions."""
 
     @PUT("/v1/skills/{skill_id}")
     def update(self, skill_id: str, body: UpdateSkill) -> SkillChanged:
@@ -2121,7 +2129,7 @@ class SkillsCalls(SkillUploads[S]):
 
     @POST("/v1/skills/{skill_id}/toggle")
     def toggle(self, skill_id: str, enabled: bool, *, key: str | None = None) -> SkillToggled:
-        """Switch a skill on or off; switched on, what it needs is looked for again."""
+        """Switch a skill on or off; switched on, its dependencies are checked again."""
 
     @POST("/v1/skills/{skill_id}/restore")
     def restore(
@@ -2132,11 +2140,11 @@ class SkillsCalls(SkillUploads[S]):
         *,
         key: str | None = None,
     ) -> SkillKept:
-        """Bring an earlier version back, as a new one."""
+        """Restore an earlier version, as a new one."""
 
     @GET("/v1/skills/{skill_id}/versions")
     def versions_page(self, skill_id: str, **page: Unpack[Paging]) -> SkillVersions:
-        """The versions of a skill, newest first, and which of them is current."""
+        """List the versions of a skill, newest first, and which of them is current."""
 
     versions = every(versions_page)
 
@@ -2157,46 +2165,45 @@ class SkillsCalls(SkillUploads[S]):
     def reject(
         self, skill_id: str, version: int, reason: str | None = None, *, key: str | None = None
     ) -> SkillChanged:
-        """Decide that a draft is never served; its text stays for its owner and admins."""
+        """Reject a draft for good; its text stays for its owner and admins."""
 
     @GET("/v1/skills/{skill_id}/diff", query={"old": "from", "new": "to"})
     def diff(self, skill_id: str, old: int, new: int) -> SkillDiff:
-        """What changed from one version to another, file by file."""
+        """Compare two versions of a skill, file by file."""
 
     @GET("/v1/skills/{skill_id}/files")
     def files_page(
         self, skill_id: str, *, version: int | None = None, **page: Unpack[Paging]
     ) -> Page[BundleFile]:
-        """The files of a version, by path."""
+        """List the files of a version, by path."""
 
     files = every(files_page)
 
     @GET("/v1/skills/{skill_id}/files/{path}")
     def read_file(self, skill_id: str, path: str, *, version: int | None = None) -> SkillFile:
-        """What is in a file of a version."""
+        """Show the content of a file of a version."""
 
     @GET("/v1/skills/{skill_id}/export")
     def export(self, skill_id: str, *, version: int | None = None) -> bytes:
-        """A version as a ZIP archive that any reader of Agent Skills takes."""
+        """Export a version as a ZIP archive that any reader of Agent Skills takes."""
 
     @GET("/v1/skills/{skill_id}/guard-report")
     def guard_report(self, skill_id: str, *, version: int | None = None) -> GuardReport:
-        """What the content guard finds in a version now, with each line, and whether SKILL.md is
-        valid."""
+        """Report what the content guard finds in a version, with each line, and whether SKILL.md
+        is valid."""
 
     @GET("/v1/skills/{skill_id}/usage")
     def usage_page(
         self, skill_id: str, *, days: int | None = None, **page: Unpack[Paging]
     ) -> SkillUsage:
-        """Per version, in how many runs it was on offer and used, and how those that used it
-        ended."""
+        """Count per version the runs that had it on offer, used it, and how those ended."""
 
     usage = every(usage_page)
 
     @GET("/v1/agents/{agent_id}/skills")
     def of_agent_page(self, agent_id: str, **page: Unpack[Paging]) -> Items[AgentSkillView]:
-        """The kept skills that an agent may use when it works for the caller, by name. Of those
-        that it was granted and may not use now, the caller sees their own; an admin all."""
+        """List the stored skills that an agent may use when it works for the caller, by name. Of
+        those that it was granted and may not use now, the caller sees their own; an admin all."""
 
     of_agent = every(of_agent_page)
 
@@ -2204,7 +2211,7 @@ class SkillsCalls(SkillUploads[S]):
     def of_session_page(
         self, session_id: str, *, query: str | None = None, **page: Unpack[Paging]
     ) -> Items[OfferedSkill]:
-        """What a run that the caller submits now could use in a session: by name, or best
+        """List the skills that a run of the caller could use in a session: by name, or best
         first."""
 
     of_session = every(of_session_page)
@@ -2217,13 +2224,13 @@ class TasksCalls(Group[S]):
     def page(
         self, session_id: str, *, status: str | None = None, **page: Unpack[Paging]
     ) -> Page[TaskDetail]:
-        """The tasks of a session, by number."""
+        """List the tasks of a session, by number."""
 
     list = every(page)
 
     @GET("/v1/sessions/{session_id}/tasks/{task_id}")
     def get(self, session_id: str, task_id: str) -> TaskDetail:
-        """One task."""
+        """Show a task."""
 
     @POST("/v1/sessions/{session_id}/tasks")
     def create(self, session_id: str, body: CreateTask, *, key: str | None = None) -> TaskDetail:
@@ -2245,11 +2252,11 @@ class TokensCalls(Group[S]):
     def create(
         self, user_id: str, role: str, locale: str | None = None, *, key: str | None = None
     ) -> TokenCreated:
-        """Make a token; its secret is shown this once."""
+        """Create a token; its secret is shown this once."""
 
     @GET("/v1/tokens")
     def page(self, **page: Unpack[Paging]) -> Page[Token]:
-        """Tokens, newest first, without their secrets."""
+        """List tokens, newest first, without their secrets."""
 
     list = every(page)
 
@@ -2263,7 +2270,7 @@ class ToolsCalls(Group[S]):
 
     @GET("/v1/tools")
     def page(self, **page: Unpack[Paging]) -> Items[ToolView]:
-        """The tools there are."""
+        """List the tools."""
 
     list = every(page)
 
@@ -2277,8 +2284,7 @@ class ToolsCalls(Group[S]):
         *,
         key: str | None = None,
     ) -> VerdictView:
-        """What would become of a call, by which rule, and how every rule fared; nothing is
-        run."""
+        """Check the verdict for a tool call, and the result of every rule; nothing is run."""
 
     @PUT("/v1/tools/{name}")
     def set(self, name: str, enabled: bool) -> ToolView:
@@ -2286,7 +2292,7 @@ class ToolsCalls(Group[S]):
 
     @GET("/v1/sessions/{session_id}/tools")
     def in_session_page(self, session_id: str, **page: Unpack[Paging]) -> Items[SessionToolView]:
-        """The tools as a session has them: what is gated, and why."""
+        """List the tools as a session has them: what is gated, and why."""
 
     in_session = every(in_session_page)
 
@@ -2305,7 +2311,7 @@ class UnlearnCalls(Group[S]):
 
     @GET("/v1/unlearn")
     def page(self, **page: Unpack[Paging]) -> Page[Unlearn]:
-        """Unlearnings, newest first."""
+        """List unlearnings, newest first."""
 
     list = every(page)
 
@@ -2313,11 +2319,12 @@ class UnlearnCalls(Group[S]):
     def verify(
         self, receipt: ReceiptBody, text: str | None = None, *, key: str | None = None
     ) -> UnlearnVerification:
-        """Whether the stores still hold what a receipt names, or a text that the caller knows."""
+        """Check whether the stores still hold what a receipt names, or a text that the caller
+        knows."""
 
     @GET("/v1/unlearn/{unlearn_id}")
     def get(self, unlearn_id: str) -> Unlearn:
-        """How far an unlearning has come; its receipt once it is done."""
+        """Show the progress of an unlearning; its receipt once it is done."""
 
 
 class WebhooksCalls(Group[S]):
@@ -2325,7 +2332,7 @@ class WebhooksCalls(Group[S]):
 
     @POST("/v1/webhook-secret")
     def rotate_secret(self, *, key: str | None = None) -> WebhookSecretView:
-        """Make the secret that webhooks are signed with from now on; it is shown this once."""
+        """Replace the secret that webhooks are signed with; it is shown this once."""
 
 
 class Operations(Generic[S]):

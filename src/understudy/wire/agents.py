@@ -12,6 +12,7 @@ from understudy.wire.base import (
     JsonObject,
     Lax,
     Omitted,
+    ReadOnly,
     RequestBody,
     Update,
     VersionNumber,
@@ -26,31 +27,39 @@ class AgentBody(RequestBody):
     """
 
     display_name: str | None = Field(default=None, max_length=200)
+    """The name that people see."""
     route: str | None = None
+    """The route of its model calls; empty clears it."""
     max_tool_iterations: Int32 | None = None
+    """The most rounds of tool calls in a run."""
     other_config: JsonObject | None = None
+    """Evolution switches and other settings, merged by key; null clears them."""
     permissions: JsonObject | None = None
-    # Who may change it, besides admins, except its permissions; empty clears it.
+    """Permission rules for its tool calls."""
     owner_id: str | None = Field(default=None, max_length=255)
+    """The user who may change it, except its permissions, besides admins; empty clears it."""
 
 
 class CreateAgent(AgentBody):
     """A new agent."""
 
     agent_id: str
+    """The id of the new agent."""
     agent_type: Lax[AgentType]
+    """`predefined`, or `open`, which never evolves."""
 
 
 class UpdateAgent(AgentBody, Update):
-    """Changes to an agent; an id must be that of the path.
+    """Changes to an agent."""
 
-    `switches` and `files` are derived, so they are ignored.
-    """
-
-    agent_id: str | None = None
-    switches: list[JsonObject] | None = None
-    files: list[JsonObject] | None = None
+    agent_id: ReadOnly[str | None] = None
+    """Has to be that of the path; it cannot be changed."""
+    switches: ReadOnly[list[JsonObject] | None] = None
+    """Derived; ignored."""
+    files: ReadOnly[list[JsonObject] | None] = None
+    """Derived; ignored."""
     agent_type: Lax[AgentType] | None = None
+    """`predefined`, or `open`, which never evolves."""
 
 
 class AgentView(View):
@@ -80,21 +89,25 @@ class FileContent(RequestBody):
     """
 
     content: str
+    """The new content."""
     version: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
-    # The reason, for the history of the file.
+    """The version that it was made from, 0 for none; another one in force is a conflict."""
     reason: str | None = Field(default=None, max_length=1000)
+    """The reason of the change, for the history of the file."""
 
 
 class RestoreFile(RequestBody):
     """The earlier version to restore."""
 
     version: VersionNumber
+    """The earlier version to restore."""
 
 
 class AcceptFile(RequestBody):
     """The version that was read; another one in force is a conflict."""
 
     version: VersionNumber | None = None
+    """The version that was read; another one in force is a conflict."""
 
 
 class FileVersionView(View):
@@ -139,6 +152,7 @@ class RejectProposal(RequestBody):
     """The reason of the rejection."""
 
     reason: str | None = Field(default=None, max_length=1000)
+    """The reason of the rejection."""
 
 
 class ProposalView(View):

@@ -14,49 +14,66 @@ class ApprovalResolution(RequestBody):
     """The decision on one tool call or offer: `allow` accepts it."""
 
     request_id: Id
+    """The approval or the offer."""
     behavior: Literal["allow", "deny"]
+    """`allow`, which accepts an offer, or `deny`."""
     updated_input: JsonObject | None = None
+    """Other arguments for the call; with `allow`."""
     justification: Words | None = None
+    """Why it is allowed or denied, for the record."""
     reason: Words | None = None
-    # With `allow`: the session gets the rule `session_rule`, so that nobody is asked again.
+    """The reason that the model is told."""
     for_session: bool = False
+    """With `allow`, add `session_rule` to the session, so that nobody is asked again."""
 
 
 class ResolveApprovals(RequestBody):
     """Decisions that take effect together, or not at all."""
 
     resolutions: list[ApprovalResolution] = Field(max_length=256)
+    """One decision per tool call or offer."""
     idempotency_key: str | None = None
+    """A repeat with the same key changes nothing more."""
 
 
 class AnswerBody(RequestBody):
     """The answer to one question: options, words, or both."""
 
     question_id: Id
+    """The question."""
     selected_option_ids: list[Id] = Field(default_factory=list, max_length=100)
+    """The options that are chosen."""
     freeform_answer: str | None = None
+    """An answer in words."""
 
 
 class QuestionResolutionBody(RequestBody):
     """The answers to one request, or a refusal to answer."""
 
     request_id: Id
+    """The request that has the questions."""
     answers: list[AnswerBody] = Field(default_factory=list, max_length=100)
+    """One answer per question."""
     declined: bool = False
+    """Whether nobody is going to answer."""
     justification: Words | None = None
+    """Why, for the record."""
 
 
 class ResolveQuestion(RequestBody):
     """An answer."""
 
     resolution: QuestionResolutionBody
+    """The answers, or the refusal to answer."""
     idempotency_key: str | None = None
+    """A repeat with the same key changes nothing more."""
 
 
 class CancelQuestion(RequestBody):
     """Withdraw a question."""
 
     idempotency_key: str | None = None
+    """A repeat with the same key changes nothing more."""
 
 
 class RequestView(View):

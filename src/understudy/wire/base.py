@@ -32,6 +32,8 @@ ScopeLists: TypeAlias = dict[str, list[str]]
 # A field that accepts its JSON form: an enum's value, a list for a tuple. Strict models would
 # require the member and the tuple themselves.
 Lax: TypeAlias = Annotated[T, Field(strict=False)]
+# A field of a body that only the daemon sets: what a caller read may be sent back.
+ReadOnly: TypeAlias = Annotated[T, Field(json_schema_extra={"readOnly": True})]
 # An id in a request body.
 Id = Annotated[str, Field(max_length=500)]
 # Integers that fit every database.
@@ -41,18 +43,27 @@ VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class RequestBody(BaseModel):
-    """A request body; unknown fields and values of a wrong type are refused."""
+    """A request body; unknown fields and values of a wrong type are refused.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    The text under a field describes it to callers.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
 
 
 class Update(RequestBody):
     """Changes to a record. Fields that the daemon sets may be sent back: they are ignored."""
 
-    version: int | None = None
-    created_at_ms: int | None = None
-    updated_at_ms: int | None = None
-    actions: list[str] | None = None
+    version: ReadOnly[int | None] = None
+    """Set by the daemon; ignored."""
+    created_at_ms: ReadOnly[int | None] = None
+    """Set by the daemon; ignored."""
+    updated_at_ms: ReadOnly[int | None] = None
+    """Set by the daemon; ignored."""
+    actions: ReadOnly[list[str] | None] = None
+    """Set by the daemon; ignored."""
 
 
 class View(BaseModel):

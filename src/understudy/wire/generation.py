@@ -22,11 +22,17 @@ class Generation(RequestBody):
     """Settings of model calls; an omitted or null one takes the route's own."""
 
     model: str | None = Field(default=None, max_length=500, pattern=r"\S")
+    """Another model of the same provider."""
     temperature: float | None = Field(default=None, ge=0, le=2)
+    """The sampling temperature."""
     top_p: float | None = Field(default=None, ge=0, le=1)
+    """The share of probability that is sampled from."""
     max_tokens: Int32 | None = Field(default=None, ge=1)
+    """The most tokens of an answer."""
     seed: int | None = None
+    """The seed of the sampling, where a provider takes one."""
     stop: Stop | None = None
+    """One text, or several, that end an answer."""
 
     def settings(self) -> dict[str, Any]:
         """The settings that were given."""

@@ -18,13 +18,17 @@ class InspectText(RequestBody):
     """A text to try, and the circumstances it would have as a candidate."""
 
     text: str = Field(min_length=1, max_length=MAX_LAB_CHARS)
-    # A second statement to compare it with.
+    """The text to try."""
     other: str | None = Field(default=None, max_length=MAX_CONTENT_CHARS)
+    """A second statement to compare it with."""
     kind: Lax[Kind] = Kind.FACT
+    """The kind that it would have as a candidate."""
     confidence: int = Field(default=80, ge=0, le=100)
-    # Whether a person sent it to the API, rather than a run having found it.
+    """The confidence that it would have, from 0 to 100."""
     from_api: bool = False
+    """Whether a person sent it to the API, rather than a run having found it."""
     derived_from_untrusted: bool = False
+    """Whether it would derive from untrusted text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

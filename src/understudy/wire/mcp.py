@@ -25,15 +25,25 @@ class SessionMcpServer(RequestBody):
     """A server for one session: a program to start, or an address to call."""
 
     command: Command | None = None
+    """The program to start, instead of `url`."""
     args: list[Value] = Field(default_factory=list, max_length=100)
+    """The arguments of the program."""
     env: dict[Variable, Value] = Field(default_factory=dict, max_length=100)
+    """The environment variables of the program."""
     cwd: Command | None = None
+    """The working directory of the program."""
     url: Url | None = None
+    """The address to call, instead of `command`."""
     headers: dict[HeaderName, Value] = Field(default_factory=dict, max_length=50)
+    """Headers of every request to the address."""
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=3600)
+    """The longest time of a call, in seconds."""
     enabled: bool = True
+    """Whether its tools are offered."""
     approval: Approval = "always"
+    """`always` asks a person before each call, `never` does not."""
     trust_annotations: bool = False
+    """Whether the server is believed about which of its tools only read."""
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
@@ -45,6 +55,7 @@ class SetSessionMcpServers(RequestBody):
     """The servers of a session, by name; they replace the previous ones."""
 
     mcp_servers: dict[ServerName, SessionMcpServer] = Field(max_length=16)
+    """The servers by name."""
 
 
 class AcceptMcpTools(RequestBody):
@@ -54,7 +65,9 @@ class AcceptMcpTools(RequestBody):
     """
 
     session_id: Id | None = None
+    """The session that has the server; by default a server of the daemon."""
     digests: list[str] | None = Field(default=None, min_length=1, max_length=200)
+    """Only the tools with the digests that were read; by default all."""
 
 
 class McpToolView(View):

@@ -9,24 +9,28 @@ from understudy.wire.base import Int32, JsonObject, Lax, Omitted, RequestBody, V
 class PermissionRule(RequestBody):
     """The decision for the calls that match; in patterns `*` is any text and `?` one character."""
 
-    tool: str = Field(description="a tool's name, or a pattern of names")
+    tool: str
+    """The name of a tool, or a pattern of names."""
     decision: Lax[PermissionDecision]
-    arguments: dict[str, str] | None = Field(
-        default=None, description="a pattern for each argument that must match"
-    )
-    reason: str | None = Field(default=None, description="shown to people and to the model")
+    """`allow`, `ask` or `deny`."""
+    arguments: dict[str, str] | None = None
+    """A pattern for each argument that must match."""
+    reason: str | None = None
+    """The reason that people and the model are shown."""
 
 
 class SetSessionPermissions(RequestBody):
     """The rules to set for a session."""
 
     rules: list[PermissionRule]
+    """The rules, in order."""
 
 
 class SetPermissions(SetSessionPermissions):
     """The rules to set for every agent."""
 
     expected_revision: Int32 | None = None
+    """The revision that was read; the call is refused after another change."""
 
 
 class PermissionsView(View):
@@ -49,9 +53,13 @@ class CheckTool(RequestBody):
     """A hypothetical tool call, to get its verdict."""
 
     tool: str
+    """The name of the tool."""
     arguments: JsonObject = Field(default_factory=dict)
+    """The arguments of the call."""
     session_id: str | None = None
+    """The session whose rules count."""
     agent_id: str | None = None
+    """The agent whose rules count."""
 
 
 class TraceView(View):

@@ -20,6 +20,7 @@ class ManifestBody(RequestBody):
     """A manifest; it is validated as a whole, and every mistake is reported."""
 
     manifest: JsonObject
+    """The manifest."""
 
 
 class ManifestProblem(View):
@@ -43,52 +44,74 @@ class EvidenceBody(RequestBody):
     """One piece of evidence."""
 
     kind: str = Field(max_length=100)
+    """The kind of the evidence."""
     id: str = Field(max_length=500)
+    """The id of the evidence."""
     description: str | None = Field(default=None, max_length=2000)
+    """The evidence in words."""
 
 
 class PublishPlaybook(RequestBody):
     """The version to release, its status, and the evidence for it."""
 
     version: Id
+    """The version to release."""
     digest: str = Field(max_length=200)
+    """The digest of the version."""
     status: Lax[ReleaseStatus] = ReleaseStatus.ACTIVE
+    """The status of the release."""
     evidence_refs: list[EvidenceBody] = Field(default_factory=list, max_length=200)
+    """The evidence for the release."""
 
 
 class RevokePlaybook(RequestBody):
     """The version to revoke, and why."""
 
     version: Id
+    """The version to revoke."""
     digest: str = Field(max_length=200)
+    """The digest of the version."""
     reason: str | None = Field(default=None, max_length=2000)
+    """The reason of the revocation."""
     evidence_refs: list[EvidenceBody] = Field(default_factory=list, max_length=200)
+    """The evidence for the revocation."""
 
 
 class PlaybookRefBody(RequestBody):
     """One version of a playbook, identified by its digest, too."""
 
     playbook_id: Id
+    """The playbook."""
     version: Id
+    """The version."""
     digest: str = Field(max_length=200)
+    """The digest of the version."""
 
 
 class StartFlow(RequestBody):
     """One start of a version, in a session; `request` is what a run of the session takes."""
 
     playbook_ref: PlaybookRefBody
+    """The version to start."""
     session_id: Id
+    """The session that the flow runs in."""
     request: SubmitInput
+    """The submission of the run."""
     flow_id: str | None = None
+    """The id; by default a new one."""
     idempotency_key: str | None = None
+    """A repeat with the same key starts nothing more."""
     metadata: Metadata = Field(default_factory=dict)
+    """Data of the caller, stored with the flow."""
     evidence_refs: list[EvidenceBody] = Field(default_factory=list, max_length=500)
+    """Evidence that is there at the start."""
 
 
 class AttestFlow(RequestBody):
     """Evidence for a flow."""
 
     evidence_refs: list[EvidenceBody] = Field(min_length=1, max_length=500)
+    """The evidence to add."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -114,10 +114,13 @@ class DryRunLearningPolicy(RequestBody):
     """A policy to try on open candidates, and on those decided in the last days."""
 
     policy: JsonObject
+    """The policy to try."""
     days: int = Field(default=7, ge=1, le=MAX_DAYS)
+    """Candidates decided in the last days count as well; how many days."""
 
 
 class TryRunMemoryPolicy(RequestBody):
     """A run-memory policy to try on the existing records."""
 
     policy: JsonObject
+    """The policy to try."""

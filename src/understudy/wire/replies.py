@@ -9,7 +9,9 @@ class ReplyTargetBody(RequestBody):
     """Where an output is delivered: plugin `local`, or `http` with the address of a webhook."""
 
     plugin: str = Field(min_length=1, max_length=64)
+    """`local` or `http`."""
     address: str = Field(max_length=4096)
+    """A name for `local`, the URL of a webhook for `http`."""
 
 
 class OutputView(View):

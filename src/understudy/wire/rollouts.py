@@ -136,76 +136,92 @@ class PromoteSkill(RequestBody):
     """The promotion of a procedure; sent again, it moves the skill to another stage."""
 
     skill_name: Id
+    """The name of the skill."""
     instructions: str
+    """The instructions of the skill."""
     description: str | None = None
+    """One sentence about the skill."""
     when_to_use: str | None = None
+    """When an agent should use it."""
     version: str | None = None
+    """The version that its front matter names."""
     allowed_tools: Tools = Field(default_factory=list)
+    """The tools that it may use; empty: all."""
     blocked_tools: Tools = Field(default_factory=list)
+    """The tools that it may not use."""
     context: Lax[SkillContext] = SkillContext.FORK
+    """`fork` runs it in a session of its own, `inline` in the caller's."""
     agent_profile: str | None = None
+    """The agent that a fork runs as."""
     provider: str | None = None
+    """The route of a fork."""
     model: str | None = None
+    """The model of a fork."""
     fallback_model: str | None = None
-    # By default a draft; a skill that is active stays so.
+    """The model of a fork when the first one fails."""
     status: Lax[Stage] | None = None
+    """The stage; by default a draft, while a skill that is active stays so."""
 
 
 class AdvanceSkill(RequestBody):
     """The stage to advance to, with the current definition."""
 
-    # By default the next one.
     to: Lax[Stage] | None = None
-    # Refused when the definition has changed.
+    """The stage; by default the next one."""
     definition_fingerprint: Id | None = None
+    """The definition that was read; the call is refused after a change."""
 
 
 class RolloutResult(RequestBody):
     """A run that is evidence for or against the skill."""
 
     kind: Lax[EvidenceKind]
+    """The kind of evidence."""
     run_id: Id
-    # The marker that its last output has to contain.
+    """The run."""
     expected_output_contains: str
-    # Refused when the definition has changed.
+    """The marker that its last output has to contain."""
     definition_fingerprint: Id | None = None
+    """The definition that was read; the call is refused after a change."""
 
 
 class TrialCase(RequestBody):
     """A recorded run whose input is to run again."""
 
     run_id: Id
-    # The marker that the outputs have to contain; by default `expected_output_contains` of the
-    # trial.
+    """The recorded run."""
     marker: str | None = None
+    """The marker that the outputs have to contain; by default that of the trial."""
 
 
 class StartTrial(RequestBody):
     """The trial of exactly the current definition."""
 
-    # The marker that the output has to contain. By default that of the newest trial of this
-    # definition; if none had one, a trial passes if its run completes with any output at all. A
-    # replay leaves it to the judge, or to how its runs end.
     expected_output_contains: str | None = None
-    # With cases it is a replay: each runs again, with the skill and without.
+    """The marker that the output has to contain. By default that of the newest trial of this
+    definition; if none had one, a trial passes if its run completes with any output at all. A
+    replay leaves it to the judge, or to how its runs end."""
     cases: list[TrialCase] | None = Field(default=None, min_length=1, max_length=MAX_CASES)
-    # By default the kind that the stage needs next.
+    """Recorded runs: each runs again, with the skill and without."""
     kind: Lax[EvidenceKind] | None = None
-    # The parameters of the skill, as for `use_skill`.
+    """The kind of evidence; by default the one that the stage needs next."""
     params: JsonObject | str | None = None
+    """The parameters of the skill, as for `use_skill`."""
     definition_fingerprint: Id | None = None
+    """The definition that was read; the call is refused after a change."""
 
 
 class RolloutReason(RequestBody):
     """The reason, for later readers of the record."""
 
     reason: str | None = None
+    """The reason, for later readers."""
 
 
 class RollBackSkill(RolloutReason):
     """The earlier version to activate again, and why."""
 
-    # Its number in the history, the `version` of its definition, or its place among the versions that
-    # were active (1 is the first); by default the version before, of a revoked skill the last one
-    # that was not demoted.
     to_version: Annotated[int, Field(ge=1)] | Id | None = None
+    """The number in the history, the `version` of the definition, or the place among the versions
+    that were active (1 is the first); by default the version before, of a revoked skill the last one
+    that was not demoted."""

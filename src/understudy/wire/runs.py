@@ -16,42 +16,54 @@ class TextItem(RequestBody):
     """A piece of text."""
 
     type: Literal["text"]
+    """`text`."""
     text: str
+    """The text."""
 
 
 class AssetReferenceItem(RequestBody):
     """An asset that was uploaded before."""
 
     type: Literal["asset_reference"]
+    """`asset_reference`."""
     asset_id: str = Field(max_length=500)
+    """The asset."""
 
 
 class InlineFile(RequestBody):
     """A file with its content; it becomes an asset."""
 
     file_name: str = Field(min_length=1, max_length=4096)
+    """The name of the file."""
     media_type: str | None = Field(default=None, max_length=255)
+    """The media type; by default it is detected."""
     content_base64: str
+    """The bytes in base64."""
 
 
 class InlineAssetItem(InlineFile):
     """A file sent along."""
 
     type: Literal["inline_asset"]
+    """`inline_asset`."""
 
 
 class AttachedAsset(RequestBody):
     """An asset that was uploaded before."""
 
     asset_id: str = Field(max_length=500)
+    """The asset."""
 
 
 class BoardReferenceItem(RequestBody):
     """A board: a known kind of item that is refused."""
 
     type: Literal["board_reference"]
+    """`board_reference`."""
     board_id: str
+    """The board."""
     revision_id: str | None = None
+    """The revision of the board."""
 
 
 InputItem: TypeAlias = Annotated[
@@ -80,28 +92,41 @@ class SubmitInput(RequestBody):
     """The input of a run, and its options. Either `content` (with attachments) or `input_items`."""
 
     content: str = ""
+    """The text of the input."""
     input_items: list[InputItem] = Field(default_factory=list, max_length=256)
-    # Each an asset's id, `{"asset_id": …}`, or a file with its content.
+    """Texts and assets, instead of `content` and `attachments`."""
     attachments: list[Attachment] = Field(default_factory=list, max_length=256)
+    """Ids of assets, `{"asset_id": …}`, or files with their content."""
     provider: str | None = None
+    """The route of the run."""
     generation: Generation | None = None
+    """Settings of its model calls."""
     source_plugin: str | None = Field(default=None, max_length=200)
+    """The program that submits it."""
     source_kind: str | None = Field(default=None, max_length=200)
+    """The kind of that source."""
     actor_id: str | None = Field(default=None, max_length=200)
+    """The person who asks; by default the caller."""
     metadata: Any = None
+    """Data of the caller, stored with the run."""
     reply_targets: list[ReplyTargetBody] | None = Field(default=None, max_length=32)
+    """Where the output is delivered."""
     reply_plugin: str | None = None
+    """One target's plugin, instead of `reply_targets`."""
     reply_address: str | None = None
+    """One target's address, with `reply_plugin`."""
     max_tool_iterations: Int32 | None = None
+    """The most rounds of tool calls."""
     debug_level: DebugLevel | None = None
-    # The language of the daemon's own texts: en, vi or zh, with a region or without; anything else
-    # is en.
+    """What of the model calls is stored: `off`, `requests` or `full`."""
     locale: str | None = Field(default=None, max_length=64)
+    """The language of the daemon's own texts: `en`, `vi` or `zh`; by default `en`."""
     idempotency_key: str | None = None
-    # Keys to bind to this session; one that another session has is a conflict.
+    """A repeat with the same key submits nothing more."""
     binding_keys: list[str] = Field(default_factory=list, max_length=256)
-    # Refused unless it is empty: requirements on a run are checked by a playbook's contract.
+    """Keys to bind to this session; one that another session has is a conflict."""
     completion_requirements: Any = None
+    """Has to be empty: the contract of a playbook checks requirements."""
 
 
 class RunRequestView(View):

@@ -30,21 +30,26 @@ class ChangeRuntime(RequestBody):
     """Runtime settings to change; an omitted one stays."""
 
     default_route: str | None = None
-    # Another name of `default_route`.
+    """The route of sessions and agents that name none."""
     route_id: str | None = None
+    """Another name of `default_route`."""
     debug_level: DebugLevel | None = None
-    # Changes that need the approval of two people; an empty list: none.
+    """What of the model calls is stored: `off`, `requests` or `full`."""
     require_two_approvers: list[Lax[TwoApprovers]] | None = Field(default=None, max_length=3)
-    # Whether uploads of skills need the signature of a known key.
+    """Changes that need the approval of two people; an empty list: none."""
     require_signed_uploads: bool | None = None
+    """Whether uploads of skills need the signature of a known key."""
     expected_revision: Int32 | None = None
+    """The revision that was read; the call is refused after another change."""
 
 
 class RollBackRuntime(RequestBody):
     """The revision to restore; by default the previous one."""
 
     target_revision: Int32 | None = None
+    """The revision to restore; by default the previous one."""
     expected_revision: Int32 | None = None
+    """The revision that was read; the call is refused after another change."""
 
 
 class RuntimeView(View):
@@ -85,6 +90,7 @@ class SetTool(RequestBody):
     """Whether agents may use the tool."""
 
     enabled: bool
+    """Whether agents may use the tool."""
 
 
 class StatusView(View):

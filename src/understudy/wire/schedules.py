@@ -15,22 +15,29 @@ class OnceCadence(RequestBody):
     """At one time."""
 
     type: Literal["once"]
+    """`once`."""
     fire_at_ms: int
+    """The time."""
 
 
 class IntervalCadence(RequestBody):
     """At a fixed interval in seconds, at least 5."""
 
     type: Literal["interval"]
+    """`interval`."""
     every_seconds: int
+    """The interval in seconds, at least 5."""
 
 
 class CronCadence(RequestBody):
     """At the times of a cron expression: six fields, the first for seconds; or the usual five."""
 
     type: Literal["cron"]
+    """`cron`."""
     expression: str
+    """The cron expression, such as `0 9 * * 1-5`."""
     timezone: str = "UTC"
+    """The time zone of the expression."""
 
 
 Cadence: TypeAlias = Annotated[
@@ -42,18 +49,26 @@ class MisfirePolicyBody(RequestBody):
     """The policy for times that passed while no daemon could fire."""
 
     type: Lax[MisfirePolicyType]
+    """`coalesce_once` makes up for all of them once, `skip_missed` for none."""
 
 
 class CreateSchedule(RequestBody):
     """A new schedule; `request` is the submission of each run, without an idempotency key."""
 
     name: str
+    """The name that people see."""
     target_session_id: str
+    """The session that its runs belong to."""
     cadence: Cadence
+    """When it fires."""
     request: SubmitInput
+    """The submission of each run."""
     max_executions: Int32 | None = None
+    """It ends after so many runs."""
     overlap_policy: Lax[OverlapPolicy] = OverlapPolicy.SKIP
+    """While a run is active: `skip`, `queue_one` or `parallel`."""
     misfire_policy: MisfirePolicyBody = MisfirePolicyBody(type=MisfirePolicyType.COALESCE_ONCE)
+    """For times that passed while no daemon could fire."""
 
 
 class CadenceView(View):

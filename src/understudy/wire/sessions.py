@@ -19,62 +19,79 @@ class CreateSession(RequestBody):
     """A new session, or the existing one of that id if the request does not differ."""
 
     session_id: str | None = None
+    """The id; by default a new one."""
     agent_id: str | None = None
+    """The agent of the session."""
     parent_session_id: str | None = None
+    """The session whose scopes bound this one."""
     thread_id: Id | None = None
+    """The caller's id of the conversation."""
     persona_id: str | None = None
+    """The persona to bind."""
     capability_scope: JsonObject | None = None
+    """What the session may use."""
     credential_scope: JsonObject | None = None
+    """The credentials that the session may use."""
 
 
 class BindPersona(RequestBody):
     """The persona to bind to the session."""
 
     persona_id: str
+    """The persona."""
 
 
 class SetCapabilityScope(RequestBody):
     """The capability scope of the session."""
 
     capability_scope: JsonObject
+    """Allowed and denied names by kind."""
 
 
 class SetCredentialScope(RequestBody):
     """The credential scope of the session."""
 
     credential_scope: JsonObject
+    """Allowed and denied names by kind."""
 
 
 class RoutePolicyBody(RequestBody):
     """Route and generation settings of future runs."""
 
     provider: str | None = None
+    """The route of future runs."""
     generation: Generation | None = None
+    """Settings of their model calls."""
 
 
 class SetRoutePolicy(RequestBody):
     """The route policy to set."""
 
     route_policy: RoutePolicyBody
+    """Route and generation settings."""
 
 
 class ActivateSkill(RequestBody):
     """A skill to activate in the session, by its slug, id or name."""
 
     name: str = Field(min_length=1, max_length=200)
+    """The slug, id or name of the skill."""
     args: str | None = Field(default=None, max_length=4096)
+    """The arguments that it is activated with."""
 
 
 class SetReplyTargets(RequestBody):
     """The reply targets of future runs."""
 
     reply_targets: list[ReplyTargetBody] = Field(max_length=32)
+    """Where the outputs of future runs are delivered."""
 
 
 class EndSession(RequestBody):
     """The reason for ending the session."""
 
     reason: str | None = Field(default=None, max_length=2000)
+    """The reason for ending it."""
 
 
 class ReplyTargetsView(View):

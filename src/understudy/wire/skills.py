@@ -254,9 +254,13 @@ class AcknowledgedFinding(RequestBody):
     """A finding of the content guard that an admin acknowledges, and why."""
 
     rule_id: str = Field(min_length=1, max_length=100)
+    """The rule that found it."""
     path: str = Field(default="SKILL.md", min_length=1, max_length=1000)
+    """The file."""
     line: Int32
+    """The line, from 1."""
     reason: str = Field(min_length=1, max_length=1000)
+    """Why it is acceptable."""
 
 
 Findings = Annotated[list[AcknowledgedFinding], Field(max_length=MAX_ACKNOWLEDGED)]
@@ -264,13 +268,16 @@ Findings = Annotated[list[AcknowledgedFinding], Field(max_length=MAX_ACKNOWLEDGE
 
 class _Guarded(RequestBody):
     acknowledged: Findings = Field(default=[])
+    """Findings of the content guard that an admin acknowledges."""
 
 
 class CreateSkill(_Guarded):
     """A skill of one file; the slug defaults to the front matter's, or is made from the name."""
 
     content: str
+    """The text of SKILL.md."""
     slug: str | None = Field(default=None, max_length=200)
+    """The slug; by default the front matter's, or made from the name."""
 
 
 class PatchSkill(_Guarded):
@@ -280,37 +287,49 @@ class PatchSkill(_Guarded):
     """
 
     find: str
+    """The text to find."""
     replace: str
+    """The text that replaces it."""
     replace_all: bool = False
+    """Replace every match, not only the first."""
     strict: bool = False
+    """Replace only if there is exactly one match."""
     expected_version: Int32 | None = None
+    """The version that was read; the call is refused after another change."""
 
 
 class UpdateSkill(RequestBody):
     """Changes to a skill; an omitted field keeps its value, and nothing else can be changed."""
 
     name: str | None = None
+    """The name that people see."""
     description: str | None = None
+    """One sentence about the skill."""
     tags: list[str] | None = None
+    """The tags; they replace the previous ones."""
     visibility: Lax[Visibility] | None = None
+    """Who sees it: `private`, `internal` or `public`."""
 
 
 class ToggleSkill(RequestBody):
     """Whether the skill is enabled."""
 
     enabled: bool
+    """Whether agents may use it."""
 
 
 class RestoreSkill(_Guarded):
     """The earlier version to restore, as a new one."""
 
     version: VersionNumber
+    """The earlier version to restore."""
 
 
 class RejectDraft(RequestBody):
     """The reason of a decision on a draft, for the audit."""
 
     reason: str = Field(default="", max_length=MAX_REASON_CHARS)
+    """The reason, for the audit."""
 
 
 class AcceptDraft(RejectDraft, _Guarded):
@@ -321,6 +340,7 @@ class AddSkillRoot(RequestBody):
     """The absolute path of a folder on the daemon's machine."""
 
     path: str = Field(min_length=1, max_length=MAX_PATH_CHARS)
+    """The absolute path of the folder on the daemon's machine."""
 
 
 class UndeleteSkill(_Guarded):
@@ -331,18 +351,21 @@ class RevokeAgent(RequestBody):
     """The agent that may no longer use a skill."""
 
     agent_id: str
+    """The agent."""
 
 
 class RevokeUser(RequestBody):
     """The user who may no longer use a skill."""
 
     user_id: str = Field(min_length=1, max_length=MAX_USER_ID_CHARS)
+    """The user."""
 
 
 class GrantAgent(RevokeAgent, _Guarded):
     """The agent that may use a skill; without a version, or with 0, always the current one."""
 
     version: Int32 | None = None
+    """The version to stay at; without one, or with 0, always the current one."""
 
 
 class GrantUser(RevokeUser):
@@ -353,3 +376,4 @@ class InstallDependency(RequestBody):
     """One missing dependency, such as `pip:requests` or `npm:left-pad`."""
 
     dep: str
+    """The dependency, such as `pip:requests` or `npm:left-pad`."""

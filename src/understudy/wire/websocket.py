@@ -55,11 +55,17 @@ class ConnectParams(RequestBody):
     """
 
     token: str | None = Field(default=None, max_length=1000)
+    """The token of the caller."""
     user_id: str | None = None
+    """The user, where the daemon needs no token."""
     locale: str | None = Field(default=None, max_length=100)
+    """The language of the daemon's own texts."""
     sender_id: str | None = None
+    """Has no effect."""
     tenant_id: str | None = None
+    """Refused: there are no tenants."""
     tenant_hint: str | None = None
+    """Has no effect."""
 
 
 class ServerHello(View):
@@ -84,21 +90,27 @@ class ListSkillsParams(RequestBody):
     """The cursor and the limit of a list."""
 
     limit: Int32 | None = None
+    """The most skills of a page."""
     cursor: str | None = None
+    """The cursor of an earlier page."""
 
 
 class GetSkillParams(RequestBody):
     """The slug, id or display name of a skill."""
 
     name: str = Field(min_length=1)
+    """The slug, id or name of the skill."""
 
 
 class UpdateSkillParams(RequestBody):
     """A skill by its slug or id, and the changes."""
 
     name: str | None = None
+    """The slug of the skill, instead of `id`."""
     id: str | None = None
+    """The id of the skill."""
     updates: UpdateSkill
+    """The changes."""
 
 
 class NamedSkill(View):
@@ -146,19 +158,23 @@ class ListFilesParams(RequestBody):
     """An agent."""
 
     agentId: str = Field(min_length=1, max_length=200)  # noqa: N815 - as the protocol spells it
+    """The agent."""
 
 
 class GetFileParams(ListFilesParams):
     """A context file of an agent."""
 
     name: str = Field(min_length=1, max_length=200)
+    """The name of the file."""
 
 
 class SetFileParams(GetFileParams):
     """The new content, and whether users' own copies get it too."""
 
     content: str
+    """The new content."""
     propagate: bool = False
+    """Whether users' own copies get it too."""
 
 
 class FileState(View):

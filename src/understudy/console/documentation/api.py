@@ -246,7 +246,8 @@ class ApiReference:
         required = schema.get("required", ())
         fields: Mapping[str, Any] = schema["properties"]
         # Examples have the required fields only, or the first field of a record that requires none.
-        shown = [name for name in fields if name in required] or list(fields)[:1]
+        open_fields = [name for name, field in fields.items() if not field.get("readOnly")]
+        shown = [name for name in fields if name in required] or open_fields[:1]
         return {name: self._example(fields[name], name, depth + 1) for name in shown}
 
 
