@@ -1,15 +1,20 @@
-"""What an idle daemon asks of its database, on an event loop whose time passes at once."""
+"""What an idle daemon asks of its database, on an event loop whose time passes at once; its CPU."""
 
 import asyncio
 import selectors
 import tempfile
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
+import psutil
+
 from bench.report import figure, heading
 from bench.statements import Work, counted
+from tests.support import postgres
+from tests.support.daemon import DaemonProcess
 from understudy.daemon.wiring import Daemon
 from understudy.settings import Flags, Settings, load_settings
 from understudy.testing.clock import FrozenClock
@@ -21,6 +26,9 @@ TRANSACTIONS_AIM: Final = 130
 # The looks at the start, and those that the daemon takes for the work that it finds then.
 WARM_UP_S: Final = 120
 WAIT_S: Final = 0.002
+CPU_AIM_PERCENT: Final = 1.5
+# In its first minute the durable engine looks for schedules once a second more.
+SETTLED_S: Final = 65
 
 
 class HastySelector(selectors.DefaultSelector):
@@ -99,4 +107,27 @@ def main(*, quick: bool = False) -> bool:
         settings.workspace.mkdir(parents=True, exist_ok=True)
         work = count_idle_minute(settings)
     figure("statements", len(work.statements), "")
-    return figure("transactions", work.begins, "", at_most=TRANSACTIONS_AIM)
+    met = figure("transactions", work.begins, "", at_most=TRANSACTIONS_AIM)
+    heading("CPU of an idle daemon, a minute after its start")
+    postgres.begin_test_run()
+    try:
+        with postgres.databases(postgres.server_url()) as make:
+            for name, url in (("SQLite", None), ("PostgreSQL", make())):
+                percent = _cpu_percent(url, seconds=15 if quick else 60)
+                met &= figure(name, percent, "% core", at_most=CPU_AIM_PERCENT)
+    finally:
+        postgres.end_test_run()
+    return met
+
+
+def _cpu_percent(url: str | None, *, seconds: int) -> float:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        DaemonProcess(Path(folder) / "home", database_url=url, by_command_line=True) as daemon,
+    ):
+        time.sleep(SETTLED_S)
+        process = psutil.Process(daemon.pid)
+        before = process.cpu_times()
+        time.sleep(seconds)
+        after = process.cpu_times()
+        return (after.user + after.system - before.user - before.system) / seconds * 100

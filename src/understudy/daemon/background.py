@@ -55,7 +55,6 @@ SUGGESTIONS_SETTLE_S: Final = REST_MS / 1000 + 5.0
 # Rows whose keys are made anew in one transaction: other writers wait for it.
 KEYS_BATCH: Final = 200
 SWEEP_EVERY_S: Final = 3600.0
-NEWS_LOOK_S: Final = 1.0
 RETRY_S: Final = 1.0
 RESPONSES_KEPT_MS: Final = DAY_MS
 UNFINISHED_KEPT_MS: Final = 10 * 60 * 1000
@@ -107,7 +106,8 @@ class JournalWatch:
         """Ring the topics of everything added since the last poll."""
         with self.units.read() as unit:
             place, audited = unit.feed.last_place(), unit.audit.last_place()
-            grown = unit.feed.sessions_after(self._place or place)
+            before = self._place or place
+            grown = unit.feed.sessions_after(before) if place != before else ()
         if grown:
             self.units.ring(set(grown))
         elif self._place is not None and audited > self._audited:
@@ -152,9 +152,7 @@ class Background:
         watch = JournalWatch(self._resources.units, self._resources.bell)
         refresh = self._services.skills.catalogue.refresh
         return (
-            PeriodicCheck(
-                "journal-watch", watch.look, LONGEST_DOZE_S if self._is_alone else NEWS_LOOK_S
-            ),
+            PeriodicCheck("journal-watch", watch.look, self._doze_s),
             PeriodicCheck("local-skills", refresh, LOCAL_SKILLS_LOOK_S),
         )
 

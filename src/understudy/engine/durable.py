@@ -28,7 +28,7 @@ WORKFLOW: Final = "run"
 OLD_QUEUE: Final = "runs"
 # What daemons that do not work hand over to those that do, and how often these look.
 QUEUE: Final = "handed-over"
-QUEUE_POLL_S: Final = 0.5
+QUEUE_POLL_S: Final = 1.0
 # The stop waits as long for DBOS's listener, which sleeps in between.
 NOTIFICATION_POLL_S: Final = 0.2
 BATCH: Final = 500
