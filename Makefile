@@ -37,7 +37,7 @@ $(UV) sync --frozen --quiet $(1) || { \
 	echo 'The set-up did not finish; the lines above say why.' >&2; exit 1; }
 endef
 
-.PHONY: help run test coverage check fmt bench site setup lock clean
+.PHONY: help run test coverage check fmt bench site dist setup lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,11 @@ bench: .venv/.dev ## Print the performance table (ARGS='runs --quick' for one be
 
 site: .venv/.run ## Write the documentation as a static site into site/
 	@scripts/site
+
+dist: .venv/.run ## Build wheel, sdist and the list of what they install (SBOM) into dist/
+	@$(UV) build --quiet --out-dir dist
+	@$(UV) export --frozen --quiet --no-dev --all-extras --no-emit-project --format cyclonedx1.5 \
+		--preview-features sbom-export -o dist/understudy.cdx.json >/dev/null
 
 setup: .venv/.dev ## Install everything and start nothing
 	@:

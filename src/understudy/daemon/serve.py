@@ -29,7 +29,7 @@ from understudy.daemon.services import Services
 from understudy.daemon.wiring import Daemon, warm_up
 from understudy.redaction.scrub import scrub, scrub_json
 from understudy.settings import Settings
-from understudy.settings.program import program_name, url_option
+from understudy.settings.program import path_line, program_name, url_option
 from understudy.telemetry.logs import configure_logging
 from understudy.tools.process_tree import PR_SET_DUMPABLE, prctl
 from understudy.ws.endpoint import mount as mount_websocket
@@ -331,7 +331,9 @@ def banner(
 
 def _commands(url: str, program: str) -> list[str]:
     at = url_option(url)
+    shorter = path_line(program)
     return [
+        *([f"  {shorter}    # then `understudy` is enough"] if shorter else []),
         f'  {program} chat{at} "write hello to note.txt"',
         f'  {program} chat{at} "run date"    # asks for your approval first',
         f"  {program} chat{at}",

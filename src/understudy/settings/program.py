@@ -19,6 +19,14 @@ def program_name(argument: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
+def path_line(program: str) -> str | None:
+    """The shell line after which the name alone calls this program; None where it does already."""
+    path = Path(program).absolute()
+    if program == "understudy" or path.name != "understudy":
+        return None
+    return f'export PATH="{path.parent}:$PATH"'
+
+
 def url_option(url: str) -> str:
     """The option that names a daemon, after a blank; nothing for the default one."""
     return "" if url == f"http://{DEFAULT_BIND}" else f" --url {url}"

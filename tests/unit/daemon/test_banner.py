@@ -30,3 +30,20 @@ def test_a_worker_offers_no_console_and_no_commands(tmp_path: Path) -> None:
     assert "  us chat" in told("api")
     assert "worked on by other daemons" in told("api")
     assert "role" not in told("all")
+
+
+@pytest.mark.parametrize(
+    ("program", "offered"),
+    [
+        ("/opt/us/.venv/bin/understudy", True),
+        ("understudy", False),
+        ("python -m understudy.cli.main", False),
+    ],
+)
+def test_it_offers_the_path_line_while_the_name_alone_is_not_found(
+    tmp_path: Path, program: str, offered: bool
+) -> None:
+    settings = load_settings(Flags(home=tmp_path), environment={})
+    text = banner(settings, ("127.0.0.1", 4600), program, not_ready=None, is_open=False)
+
+    assert ('export PATH="/opt/us/.venv/bin:$PATH"' in text) == offered
