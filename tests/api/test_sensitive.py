@@ -19,7 +19,7 @@ from tests.support.factories import make_background_task, make_new_event, make_r
 from understudy.api.app import create_app
 from understudy.api.sse import Position, RunStreamState, all_events, stream_run
 from understudy.background_tasks.model import OutputPiece
-from understudy.core.visibility import Visibility, current_visibility
+from understudy.core.visibility import RowVisibility, current_visibility
 from understudy.daemon.wiring import Daemon
 from understudy.runs.model import RunRequest
 from understudy.sessions.journal import EventKind, FeedPlace
@@ -260,7 +260,7 @@ def test_a_sensitive_sentence_is_not_streamed_in_parts(
             unit.journal.append(session_id, [event], at_ms=1)
 
     async def stream() -> list[dict[str, Any]]:
-        current_visibility.set(Visibility(sees_sensitive=sees_sensitive))
+        current_visibility.set(RowVisibility(sees_sensitive=sees_sensitive))
         deltas = daemon.resources.deltas
         daemon.resources.bell.attach(asyncio.get_running_loop())
         deltas.begin(run.run_id, 1)
@@ -308,7 +308,7 @@ def test_a_sensitive_sentence_is_not_streamed_in_parts(
 def test_events_of_streams_quote_nothing_sensitive(
     daemon: Daemon, ids: Mapping[str, str], sees_sensitive: bool
 ) -> None:
-    reset = current_visibility.set(Visibility(sees_sensitive=sees_sensitive))
+    reset = current_visibility.set(RowVisibility(sees_sensitive=sees_sensitive))
     try:
         shown = str([event.data for event in all_events(daemon.services)(FeedPlace())])
     finally:
@@ -331,7 +331,7 @@ def test_what_was_said_long_before_is_streamed_at_once(
     text = "word " * 2_000
 
     async def first() -> str:
-        current_visibility.set(Visibility(sees_sensitive=False))
+        current_visibility.set(RowVisibility(sees_sensitive=False))
         deltas = daemon.resources.deltas
         daemon.resources.bell.attach(asyncio.get_running_loop())
         deltas.begin(run.run_id, 1)
@@ -363,7 +363,7 @@ def test_a_statement_that_looks_like_json_leaves_the_json_whole(
     }
     made = root.ok("POST", "/v1/learning-candidates", wanted)["candidate_id"]
     shown = {"session_id": "s1", "list": ["a", "b"], "x": [{"t": True, "n": None, "at": 1712345}]}
-    reset = current_visibility.set(Visibility(sees_sensitive=False))
+    reset = current_visibility.set(RowVisibility(sees_sensitive=False))
     try:
         seen = masked(daemon.resources.units, {**shown, "said": f"it is {content}"})
     finally:

@@ -31,7 +31,7 @@ from understudy.background_tasks.model import OutputPiece
 from understudy.console.live import signal_of
 from understudy.console.site_map import PAGES
 from understudy.core.ids import new_id
-from understudy.core.visibility import Visibility, current_visibility
+from understudy.core.visibility import RowVisibility, current_visibility
 from understudy.playbooks.flow import FlowRecord
 from understudy.playbooks.model import PlaybookRef
 from understudy.runs.artifacts import Artifact
@@ -90,7 +90,7 @@ class Walk:
         """The ids of all records that exist and that Bob does not see."""
         units = self.live.daemon.resources.units
         existing = [_ids(units, table) for table in (*OWNED, *OWNED_FOR_READERS)]
-        reset = current_visibility.set(Visibility(user_id="bob"))
+        reset = current_visibility.set(RowVisibility(user_id="bob"))
         try:
             visible = [_ids(units, table) for table in schema.metadata.sorted_tables]
         finally:

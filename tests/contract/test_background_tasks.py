@@ -24,7 +24,7 @@ from understudy.background_tasks.model import (
 from understudy.background_tasks.worker import end_orphans, message_of
 from understudy.core.errors import Conflict, NotFound
 from understudy.core.page import PageRequest
-from understudy.core.visibility import Visibility, current_visibility
+from understudy.core.visibility import RowVisibility, current_visibility
 from understudy.deliveries.service import DeliveryService
 from understudy.mailboxes.model import MAX_HOPS
 from understudy.runs.taint import TaintSource
@@ -454,7 +454,7 @@ async def test_a_task_and_its_output_exist_for_its_user_alone(
 ) -> None:
     task = await tasks.start("echo secret plan")
     await tasks.ended(task.task_id)
-    reset = current_visibility.set(Visibility(user_id="bob"))
+    reset = current_visibility.set(RowVisibility(user_id="bob"))
     try:
         assert tasks.service.page(PageRequest()).items == ()
         with pytest.raises(NotFound):

@@ -8,7 +8,7 @@ from tests.support.factories import ADMIN, ALICE, make_session
 from tests.support.run_harness import RunHarness
 from understudy.core.errors import Conflict, Invalid, LimitExceeded
 from understudy.core.page import PageRequest
-from understudy.core.visibility import Visibility, current_visibility
+from understudy.core.visibility import RowVisibility, current_visibility
 from understudy.runs.submission import Submission
 from understudy.sessions import bindings
 from understudy.sessions.bindings import Bindings
@@ -82,7 +82,7 @@ async def test_whose_session_has_a_key_is_no_news_for_those_who_may_not_know_of_
     submit(two, "s1", "slack:C1")
     with two.units.write() as unit:
         unit.sessions.add(make_session(session_id="s3", owner_id=ADMIN.user_id))
-    token = current_visibility.set(Visibility(user_id=ADMIN.user_id))
+    token = current_visibility.set(RowVisibility(user_id=ADMIN.user_id))
     try:
         with pytest.raises(Conflict) as refused:
             two.runs.submit(ADMIN, "s3", Submission(content="hi", binding_keys=("slack:C1",)))

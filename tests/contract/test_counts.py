@@ -10,7 +10,7 @@ from tests.contract.conftest import UnitsOnDatabase
 from tests.support.candidate_factories import make_candidate
 from tests.support.factories import NOW, make_agent, make_run, make_session
 from tests.support.skill_factories import make_skill
-from understudy.core.visibility import Visibility, current_visibility
+from understudy.core.visibility import RowVisibility, current_visibility
 from understudy.learnings.model import CandidateFilter, Kind, Sensitivity
 from understudy.runs.model import RunStatus
 from understudy.runs.requests import PersonRequest, RequestKind
@@ -142,15 +142,15 @@ def test_a_count_of_everything_is_not_told_to_whoever_sees_less(units: Units) ->
             )
 
     assert counts() == (1, 1, 1)
-    with _seeing(Visibility(user_id="bob", sees_sensitive=False)):
+    with _seeing(RowVisibility(user_id="bob", sees_sensitive=False)):
         assert counts() == (0, 0, 0)
-    with _seeing(Visibility(sees_sensitive=False)):
+    with _seeing(RowVisibility(sees_sensitive=False)):
         assert counts() == (1, 1, 0)
     assert counts() == (1, 1, 1)
 
 
 @contextmanager
-def _seeing(visibility: Visibility) -> Iterator[None]:
+def _seeing(visibility: RowVisibility) -> Iterator[None]:
     token = current_visibility.set(visibility)
     try:
         yield

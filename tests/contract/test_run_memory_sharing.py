@@ -19,7 +19,7 @@ from tests.support.run_memory_harness import (
     make_record,
 )
 from understudy.core.bell import Bell
-from understudy.core.visibility import Visibility, current_visibility
+from understudy.core.visibility import RowVisibility, current_visibility
 from understudy.memory.capture import Capture
 from understudy.memory.record import SemanticCapture
 from understudy.memory.retention import held_pointer, settle_held
@@ -170,7 +170,7 @@ def test_a_reader_lets_go_of_stale_records_that_are_visible_to_it(
     assert run is not None
 
     for user_id, left in (("mallory", ["run-1", "run-2"]), (run.user_id, ["run-2"])):
-        reset = current_visibility.set(Visibility(user_id=user_id))
+        reset = current_visibility.set(RowVisibility(user_id=user_id))
         try:
             with archive.units.write() as unit:
                 archive.keeper.drop_stale(unit, expired=["run-1"])

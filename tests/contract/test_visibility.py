@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from tests.support.factories import make_run, make_session
 from tests.support.learning_factories import make_learning
-from understudy.core.visibility import Visibility, current_visibility, unrestricted
+from understudy.core.visibility import RowVisibility, current_visibility, unrestricted
 from understudy.learnings.model import Sensitivity
 from understudy.storage.schema import agents, metadata, runs, sessions, tasks
 from understudy.storage.unit import Unit, Units
@@ -72,7 +72,7 @@ SHARED = frozenset(
 
 @contextmanager
 def seen_by(user_id: str | None, *, sees_sensitive: bool = True) -> Iterator[None]:
-    reset = current_visibility.set(Visibility(user_id=user_id, sees_sensitive=sees_sensitive))
+    reset = current_visibility.set(RowVisibility(user_id=user_id, sees_sensitive=sees_sensitive))
     try:
         yield
     finally:

@@ -14,7 +14,7 @@ PER_USER: Final[Isolation] = "per_user"
 
 
 @dataclass(frozen=True, slots=True)
-class Visibility:
+class RowVisibility:
     """What a caller can see: everything, unless a field restricts it."""
 
     # Restricts records that belong to users to those of this user.
@@ -22,12 +22,14 @@ class Visibility:
     sees_sensitive: bool = True
 
 
-UNRESTRICTED: Final = Visibility()
+UNRESTRICTED: Final = RowVisibility()
 # The visibility of the request being served; the daemon itself sees everything.
-current_visibility: ContextVar[Visibility] = ContextVar("current_visibility", default=UNRESTRICTED)
+current_visibility: ContextVar[RowVisibility] = ContextVar(
+    "current_visibility", default=UNRESTRICTED
+)
 
 
-def visibility_of(principal: Principal, isolation: Isolation) -> Visibility:
+def visibility_of(principal: Principal, isolation: Isolation) -> RowVisibility:
     """The visibility of a principal.
 
     Viewers see nothing sensitive; with isolation, only admins see what belongs to other users. A
@@ -35,7 +37,7 @@ def visibility_of(principal: Principal, isolation: Isolation) -> Visibility:
     """
     is_client = principal.role is Role.CLIENT
     is_alone = is_client or (isolation == PER_USER and not principal.role.includes(Role.ADMIN))
-    return Visibility(
+    return RowVisibility(
         user_id=principal.user_id if is_alone else None,
         sees_sensitive=principal.role.includes(Role.OPERATOR),
     )

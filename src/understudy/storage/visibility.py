@@ -12,7 +12,7 @@ from sqlalchemy.sql import visitors
 
 from understudy.core.batches import batches
 from understudy.core.errors import coded_error
-from understudy.core.visibility import SensitiveStatement, Visibility, current_visibility
+from understudy.core.visibility import RowVisibility, SensitiveStatement, current_visibility
 from understudy.learnings.model import Sensitivity
 from understudy.sessions.learning_scopes import LearningScope, ScopeKind
 from understudy.storage import schema as t
@@ -174,7 +174,7 @@ OWNED_FOR_READERS: Final[Mapping[sa.Table, Rule]] = {
 SENSITIVE: Final = frozenset({t.learnings, t.learning_candidates})
 
 
-def narrowed(statement: E, visibility: Visibility, *, reads: bool) -> E:
+def narrowed(statement: E, visibility: RowVisibility, *, reads: bool) -> E:
     """A query in which each table of users is replaced by a subquery of its visible rows.
 
     SQLAlchemy lets the columns follow, so joins, unions and conditions need no rule of their own.
@@ -194,7 +194,7 @@ def narrowed(statement: E, visibility: Visibility, *, reads: bool) -> E:
     return cast("E", visitors.replacement_traverse(cast("Any", statement), {}, replace))
 
 
-def _rules(name: str, c: Columns, visibility: Visibility, *, reads: bool) -> Iterator[Condition]:
+def _rules(name: str, c: Columns, visibility: RowVisibility, *, reads: bool) -> Iterator[Condition]:
     # By name, so that a `sa.table()` without our metadata is narrowed as well.
     table = t.metadata.tables[name]
     if not visibility.sees_sensitive and table in SENSITIVE:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from understudy.core.shared_reads import SharedReads
-from understudy.core.visibility import Visibility, current_visibility
+from understudy.core.visibility import RowVisibility, current_visibility
 
 
 async def test_readers_of_one_place_share_a_read() -> None:
@@ -26,7 +26,7 @@ async def test_callers_who_see_different_things_share_nothing() -> None:
     reads = SharedReads()
 
     async def read_as(user_id: str) -> str | None:
-        current_visibility.set(Visibility(user_id=user_id))
+        current_visibility.set(RowVisibility(user_id=user_id))
         return await reads.once("place", 1, lambda: current_visibility.get().user_id)
 
     assert [await read_as("ann"), await read_as("bob")] == ["ann", "bob"]
