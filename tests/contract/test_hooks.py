@@ -8,40 +8,18 @@ from typing import Any
 import pytest
 
 from tests.support.api_in_process import Caller, serving
+from tests.support.hook_events import asks_to_write, connect_folder, hook, turn, waiting
 from tests.support.run_harness import make_settings
 from understudy.api.in_process import OperationRefused
-from understudy.foreign.folders import CONNECTED
 from understudy.settings import Settings
 from understudy.testing.fake_model import FakeModel
 
 pytestmark = pytest.mark.every_database
 
-TALK = "5f0c3a52-2f0f-4a3e-9f39-0f1f6a0c9d11"
-
 
 @pytest.fixture
 def settings(tmp_path: Path, fake: FakeModel, prepared_url: str) -> Settings:
     return make_settings(tmp_path, fake.url, "a", database_url=prepared_url)
-
-
-async def hook(call: Caller, name: str, tool: str = "claude-code", **fields: Any) -> Any:
-    event = {"hook_event_name": name, "session_id": TALK, **fields}
-    return await call("hooks.post", tool=tool, body=event)
-
-
-async def turn(call: Caller, prompt: str, said: str = "Done.", **tools: str) -> None:
-    """A turn with a tool call for each name and result."""
-    await hook(call, "UserPromptSubmit", prompt=prompt)
-    for name, result in tools.items():
-        await hook(
-            call,
-            "PostToolUse",
-            tool_name=name,
-            tool_input={"file_path": "a.txt"},
-            tool_response={"content": result},
-            tool_use_id=f"toolu_{name}",
-        )
-    await hook(call, "Stop", last_assistant_message=said)
 
 
 RULE = {"name": "said outright", "kind": "preference", "action": "publish_active"}
@@ -175,35 +153,7 @@ async def test_a_rule_that_names_the_client_publishes_what_it_reports(settings: 
 
 @pytest.fixture
 def work(settings: Settings) -> Path:
-    """A folder that a person has connected."""
-    folder = (settings.home / "project").resolve()
-    folder.mkdir()
-    (settings.home / CONNECTED).write_text(
-        json.dumps([{"tool": "claude-code", "folders": [str(folder)]}])
-    )
-    return folder
-
-
-async def asks_to_write(call: Caller, work: Path, content: str, **more: str) -> str:
-    """Why a write of MEMORY.md is refused; empty for one that may go on."""
-    answer = await hook(
-        call,
-        "PreToolUse",
-        cwd=str(work),
-        tool_name="Write",
-        tool_input={"file_path": str(work / "MEMORY.md"), "content": content},
-        **more,
-    )
-    if not answer:
-        return ""
-    said = answer["hookSpecificOutput"]
-    assert (said["hookEventName"], said["permissionDecision"]) == ("PreToolUse", "deny")
-    reason: str = said["permissionDecisionReason"]
-    return reason
-
-
-async def waiting(call: Caller) -> list[dict[str, Any]]:
-    return [it for it in await call.items("inbox.list") if it["kind"] == "soul_proposal"]
+    return connect_folder(settings.home, "project")
 
 
 async def decide(call: Caller, decision: str, proposal_id: str, **body: str) -> Any:

@@ -72,11 +72,15 @@ async def _apart(request: Request, work: Callable[..., T], *of: Any) -> T:
 class StrictRequest(Request):
     """A request whose JSON is parsed once, and validated."""
 
+    # Set to that of the operation.
+    read: Callable[[bytes], Any] = staticmethod(parse)
+
     async def json(self) -> Any:
         if not hasattr(self, "_strict"):
             body = await self.body()
             is_long = len(body) > LONG_BODY_BYTES
-            self._strict = await _apart(self, parse, body) if is_long else parse(body)
+            read = self.read
+            self._strict = await _apart(self, read, body) if is_long else read(body)
         return self._strict
 
     def take_body(self, body: Any) -> None:
@@ -153,6 +157,7 @@ class GatedRoute(APIRoute):
         ) -> Response:
             receive = bounded(request.scope, request.receive, operation.max_body_bytes)
             strict = StrictRequest(request.scope, receive)
+            strict.read = operation.parse
             _check_address(strict, single)
             await _read_body(strict, operation)
             await _refuse_many_mistakes(strict, adapter)

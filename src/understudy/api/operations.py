@@ -11,6 +11,7 @@ from starlette.responses import Response
 from understudy.api.limits import MAX_BODY_BYTES
 from understudy.core.principal import Principal, Role
 from understudy.core.showable import showable
+from understudy.core.strict_json import parse
 from understudy.runtime.two_people import TwoApprovers
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Operation:
     # The fields of the form that the body is; JSON where there are none.
     form: frozenset[str] = frozenset()
     max_body_bytes: int = MAX_BODY_BYTES
+    # Reads a JSON body; the default refuses what cannot be stored.
+    parse: Callable[[bytes], Any] = parse
     # Whether the guard scans the content: such requests wait in their own queue.
     scans: bool = False
 

@@ -11,7 +11,7 @@ from understudy.cli.output import note, print_json
 
 if TYPE_CHECKING:
     from understudy.evolution.proposals import ProposalState
-    from understudy.wire.agents import FileVersionDetail, FileView, ProposalDetail
+    from understudy.wire.agents import FileVersionDetail, FileView, ProposalDetail, ProposalView
 
 commands = Commands("Context files of an agent, with their history.")
 
@@ -253,7 +253,14 @@ def show_proposal(daemon: DaemonConnection, agent_id: AgentId, proposal_id: Prop
     return daemon.client.agents.proposals.get(agent_id, proposal_id)
 
 
-@proposals("approve", show="{view.name} of {agent_id} is at version {view.file_version}")
+def _show_approved(view: "ProposalView") -> None:
+    note(f"{view.name} of {view.agent_id} is at version {view.file_version}")
+    if view.command is not None:
+        note("the daemon may not write this file; run this yourself:")
+        screen.document(f"{view.command}\n")
+
+
+@proposals("approve", show=_show_approved)
 def approve(
     daemon: DaemonConnection, agent_id: AgentId, proposal_id: ProposalId, key: Key = None
 ) -> object:

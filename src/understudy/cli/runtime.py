@@ -18,6 +18,7 @@ RECORD: Final[screen.Layout] = {
     "debug level": "debug_level",
     "two approvers": lambda item: ", ".join(item.require_two_approvers) or "for nothing",
     "signed uploads": lambda item: "required" if item.require_signed_uploads else "not required",
+    "memory writes": "memory_writes",
     "changed": "updated_at_ms",
     "by": "actor",
 }
@@ -48,12 +49,18 @@ def change(
             help="Whether uploads of skills need the signature of a known key.",
         ),
     ] = None,
+    memory_writes: Annotated[
+        str | None,
+        typer.Option(
+            help="How Claude Code is answered when it writes to its memory: deny, ask or defer."
+        ),
+    ] = None,
     expected_revision: Expected = None,
 ) -> object:
     """Change settings; each change is a revision."""
     from understudy.wire.runtime import ChangeRuntime
 
-    given = (default_route, debug_level, two_approvers, signed_uploads)
+    given = (default_route, debug_level, two_approvers, signed_uploads, memory_writes)
     if all(each is None for each in given):
         raise typer.BadParameter("give something to change")
     wanted = inputs.request(
@@ -62,6 +69,7 @@ def change(
         debug_level=debug_level,
         require_two_approvers=_names(two_approvers),
         require_signed_uploads=signed_uploads,
+        memory_writes=memory_writes,
         expected_revision=expected_revision,
     )
     return daemon.client.runtime.change(wanted)

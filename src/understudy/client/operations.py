@@ -917,7 +917,7 @@ class HooksCalls(Group[S]):
     def post(self, tool: str, *, key: str | None = None) -> Mapping[str, Any]:
         """Answer a hook event in the tool's own shape. The start of a session and a prompt are
         answered with reviewed learnings; the turn is recorded when it ends. An event that is
-        unknown changes nothing and is answered with an empty object."""
+        unknown is kept with the turn and answered with an empty object."""
 
 
 class InboxCalls(Group[S]):

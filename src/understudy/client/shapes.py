@@ -410,8 +410,8 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "FileVersionDetail": "version actor run_id created_at_ms size deleted?false reviewed_by?null reason?null derived_from_untrusted?false untrusted_sources?[] name agent_id content diff",
         "FileVersionView": "version actor run_id created_at_ms size deleted?false reviewed_by?null reason?null derived_from_untrusted?false untrusted_sources?[]",
         "FileView": "version actor run_id created_at_ms size deleted?false reviewed_by?null reason?null derived_from_untrusted?false untrusted_sources?[] name agent_id content",
-        "ProposalDetail": "proposal_id agent_id name state base_version actor run_id size created_at_ms decided_by?null decided_at_ms?null reason?null file_version?null user_id?null untrusted_sources?[] actions content diff outdated",
-        "ProposalView": "proposal_id agent_id name state base_version actor run_id size created_at_ms decided_by?null decided_at_ms?null reason?null file_version?null user_id?null untrusted_sources?[] actions",
+        "ProposalDetail": 'proposal_id agent_id name state base_version actor run_id size created_at_ms decided_by?null decided_at_ms?null reason?null file_version?null user_id?null untrusted_sources?[] command?null actions content base?"" diff outdated',
+        "ProposalView": "proposal_id agent_id name state base_version actor run_id size created_at_ms decided_by?null decided_at_ms?null reason?null file_version?null user_id?null untrusted_sources?[] command?null actions",
     },
     "understudy.wire.approvals": {
         "ApprovalView": 'id kind?"approval" run_id session_id tool_call_id tool_name input input_cut?null scope reason user_id?null purpose?null origin?null session_rule?null state created_at_ms expires_at_ms?null resolution?null resolved_by?null resolved_at_ms?null actions?[] request_id?null',
@@ -520,7 +520,7 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "understudy.wire.runtime": {
         "RouteView": "route_id provider model base_url?null context_window context_window_source ready reason?null accepts?[] default",
-        "RuntimeView": "revision updated_at_ms actor setting rollback_of_revision?null default_route route_id provider?null model?null debug_level require_two_approvers?[] require_signed_uploads?false run_memory_policy:RunMemoryPolicy learning_policy:LearningPolicy",
+        "RuntimeView": 'revision updated_at_ms actor setting rollback_of_revision?null default_route route_id provider?null model?null debug_level require_two_approvers?[] require_signed_uploads?false memory_writes?"deny" run_memory_policy:RunMemoryPolicy learning_policy:LearningPolicy',
         "StatusView": "status ready",
         "ToolView": "name description effect approval enabled digest?null accepted?null parameters?{}",
     },

@@ -5,7 +5,7 @@ import math
 from collections.abc import Collection
 from typing import Any, Final, NoReturn
 
-from understudy.core.errors import coded_error
+from understudy.core.errors import Invalid, coded_error
 from understudy.core.pointer import pointer
 
 MAX_DEPTH: Final = 64
@@ -21,6 +21,42 @@ def parse(body: bytes | str) -> Any:
     value = load(body)
     check(value)
     return value
+
+
+def parse_mended(body: bytes | str) -> Any:
+    """Parse a JSON text of a program that nobody can correct: what cannot be stored is replaced.
+
+    NUL and halves of characters become U+FFFD, numbers that are too large their text, and lists and
+    objects that are too deep "…".
+    """
+    value = load(body)
+    try:
+        check(value)
+    except Invalid:
+        return _mended(value, MAX_DEPTH - 1)
+    return value
+
+
+def _mended(value: Any, depth: int) -> Any:
+    match value:
+        case str():
+            return (
+                value.replace("\0", "\ufffd")
+                .encode("utf-16", "surrogatepass")
+                .decode("utf-16", "replace")
+            )
+        case float() if not math.isfinite(value):
+            return str(value)
+        case int() if abs(value) > MAX_INT:
+            return str(value)
+        case list() | dict() if depth == 0:
+            return "…"
+        case list():
+            return [_mended(item, depth - 1) for item in value]
+        case dict():
+            return {_mended(key, 0): _mended(item, depth - 1) for key, item in value.items()}
+        case _:
+            return value
 
 
 def load(body: bytes | str) -> Any:

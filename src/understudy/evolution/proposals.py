@@ -187,6 +187,8 @@ class ShownProposal:
     """A proposal with its diff against the base version."""
 
     proposal: FileProposal
+    # The text of the base version; empty where there was none.
+    base: str
     diff: str
     # The file has a newer version: the proposal can only be rejected.
     is_outdated: bool
@@ -235,6 +237,7 @@ class ProposalService:
         waits = proposal.state is ProposalState.PENDING
         return ShownProposal(
             proposal=proposal,
+            base=base.content if base else "",
             diff=text_diff(base.content if base else None, proposal.content, proposal.name),
             is_outdated=waits and version != proposal.base_version,
         )

@@ -5,15 +5,17 @@ when the daemon last saw it, so a change behind the hooks is found by comparing 
 """
 
 import os
+import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from understudy.agents.file_versions import NewVersion, keep_version, number_of, stored_version
 from understudy.agents.model import ContextFile
 from understudy.core.clock import Clock
-from understudy.core.errors import UnderstudyError
+from understudy.core.errors import UnderstudyError, coded_error
 from understudy.core.page import PageRequest
 from understudy.core.principal import DAEMON, Principal
 from understudy.evolution.proposals import FileProposal, ProposalState, ProposedFile, propose
@@ -32,6 +34,9 @@ SEEN: Final = "as it was found"
 WATCHED: Final = tuple(sorted(NAMES - {"SKILL.md"}))
 # As many rejected proposals of a client as are compared with a new write.
 LOOKED_AT: Final = 200
+MAX_PATH_CHARS: Final = 4_096
+# With as many proposals that wait, writes of clients are refused.
+MAX_PENDING: Final = 1_000
 HELD: Final = (
     "Understudy holds this write for review as {proposal_id}: a person decides whether {name} changes. "
     "Do not write it another way; carry on without it, and say that it waits."
@@ -51,6 +56,14 @@ class Place:
     untrusted_sources: tuple[str, ...] = (str(TaintSource.OTHER_AGENT),)
 
 
+class Refusal(NamedTuple):
+    """Why a write does not happen now, in words for the agent."""
+
+    reason: str
+    # Whether a person is still to decide.
+    waits: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldWrites:
     """Holds writes to memory files, finds changes behind the hooks, and carries out decisions."""
@@ -59,32 +72,41 @@ class HeldWrites:
     folders: Folders
     cleaner: Cleaner
 
-    def refuse(self, unit: "Unit", place: Place, write: MemoryWrite) -> str | None:
+    def refuse(self, unit: "Unit", place: Place, write: MemoryWrite) -> Refusal | None:
         """Why a write has to wait or must not be; None for one that a person has approved."""
         path = _absolute(place, write.path)
+        if len(path) > MAX_PATH_CHARS:
+            why = f"its path has over {MAX_PATH_CHARS} characters"
+            return Refusal(REFUSED.format(name="a file", why=why))
         before = self._seen(unit, place, path)
         after = write.after(before)
         name, content = (path, after) if after is not None else (path + COMMAND, write.shown)
         if problem := self._problem(content):
-            return REFUSED.format(name=path, why=problem)
+            return Refusal(REFUSED.format(name=path, why=problem))
         stored = stored_version(unit, place.agent_id, None, name)
         if stored is not None and stored.content == content:
             return None
         rejected = self._rejected(unit, place, name, content)
         if rejected is not None:
             why = f": {rejected.reason}" if rejected.reason else ""
-            return REJECTED.format(name=path, why=why)
+            return Refusal(REJECTED.format(name=path, why=why))
         try:
             proposal = self._propose(unit, place, name, content, number_of(stored))
         except UnderstudyError as refused:
-            return REFUSED.format(name=path, why=refused.detail)
-        return HELD.format(proposal_id=proposal.proposal_id, name=path)
+            return Refusal(REFUSED.format(name=path, why=refused.detail))
+        reason = HELD.format(proposal_id=proposal.proposal_id, name=path)
+        return Refusal(reason, waits=True)
 
-    def note(self, unit: "Unit", place: Place) -> None:
-        """Take what memory files hold at the start of a session as the work of people."""
+    def note(self, unit: "Unit", place: Place, *, is_quiet: bool) -> None:
+        """Take what memory files hold at the start of a session as the work of people.
+
+        While an agent works, only files that were never seen: what changed may be its own work.
+        """
         for path in self._watched(unit, place):
             found, stored = self._now(unit, place, path)
             if found is None or (stored is not None and stored.content == found):
+                continue
+            if stored is not None and not is_quiet:
                 continue
             waiting = unit.proposals.waiting(place.agent_id, path, user_id=None)
             if all(each.content != found for each in waiting):
@@ -96,7 +118,9 @@ class HeldWrites:
             found, stored = self._now(unit, place, path)
             is_changed = found is not None and found != (stored.content if stored else "")
             if is_changed and not self._rejected(unit, place, path, found or ""):
-                self._propose(unit, place, path, found or "", number_of(stored))
+                # Where too many wait, the turn is recorded all the same.
+                with suppress(UnderstudyError):
+                    self._propose(unit, place, path, found or "", number_of(stored))
 
     def applied(self, unit: "Unit", proposal: FileProposal) -> None:
         """Write the file of an approved proposal, unless it holds the text or is not ours to write."""
@@ -107,6 +131,20 @@ class HeldWrites:
         base = stored_version(unit, proposal.agent_id, None, proposal.name, proposal.base_version)
         before = base.content if base else ""
         self.folders.write(proposal.name, proposal.content, before=before)
+
+    def command_for(self, proposal: FileProposal) -> str | None:
+        """What a person runs to carry out an approved proposal; None where the daemon does it."""
+        if not proposal.name.startswith("/"):
+            return None
+        if proposal.name.endswith(COMMAND):
+            return proposal.content
+        if self.folders.may_touch(proposal.name):
+            return None
+        text = proposal.content if proposal.content.endswith("\n") else proposal.content + "\n"
+        end = "END"
+        while f"\n{end}\n" in f"\n{text}":
+            end += "_"
+        return f"cat > {shlex.quote(proposal.name)} <<'{end}'\n{text}{end}"
 
     def _now(self, unit: "Unit", place: Place, path: str) -> tuple[str | None, ContextFile | None]:
         """The text of a file on disk, unless it cannot be stored, and as the daemon last knew it."""
@@ -136,6 +174,8 @@ class HeldWrites:
         for each in unit.proposals.waiting(place.agent_id, name, user_id=None):
             if (each.content, each.base_version) == (content, base):
                 return each
+        if (waiting := unit.proposals.pending_count()) >= MAX_PENDING:
+            raise coded_error("evolution/proposals_full", waiting=waiting, name=name)
         return propose(
             unit,
             self.clock,

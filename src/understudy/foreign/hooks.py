@@ -6,17 +6,20 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.core.clock import Clock
+from understudy.core.clock import DAY_MS, Clock
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.foreign.context import context_of, standing
-from understudy.foreign.held import HeldWrites, Place
-from understudy.foreign.memory_files import MemoryWrite, memory_writes
+from understudy.foreign.held import MAX_PATH_CHARS, HeldWrites, Place
+from understudy.foreign.memory_files import MAX_WRITES, MemoryWrite, memory_writes
 from understudy.foreign.record import ForeignTurns
 from understudy.foreign.turn import ForeignCall, ForeignConversation, ForeignTurn, turn_key
 from understudy.foreign.typed import words_of
 from understudy.retrieval.learned import learn_context
 from understudy.retrieval.recollect import QUERY_CHARS
+from understudy.runtime.memory_writes import MemoryWriteAnswer, answer_of
+from understudy.runtime.service import current_revision
+from understudy.sessions.journal import EventKind, NewEvent
 from understudy.sessions.model import Session
 
 if TYPE_CHECKING:
@@ -25,13 +28,37 @@ if TYPE_CHECKING:
 
 Event = Mapping[str, Any]
 Answer = dict[str, Any]
+# What stands for characters that cannot be stored.
+MENDED: Final = "\ufffd"
 # The events that a turn is made of, and the most characters kept of each.
 MAX_EVENTS: Final = 2_000
 MAX_TEXT_CHARS: Final = 200_000
 MAX_RESULT_CHARS: Final = 32_000
-MAX_PATH_CHARS: Final = 4_096
 # A repeat of the same words in one conversation beyond this is taken for the same turn.
 MAX_REPEATS: Final = 1_000
+MAX_NAME_CHARS: Final = 200
+MAX_UNKNOWN_CHARS: Final = 4_000
+# Fields of events that are read, or that say nothing about a turn.
+KNOWN_FIELDS: Final = frozenset(
+    [
+        "cwd",
+        "error",
+        "hook_event_name",
+        "last_assistant_message",
+        "model",
+        "permission_mode",
+        "prompt",
+        "session_id",
+        "tool_input",
+        "tool_name",
+        "tool_response",
+        "tool_use_id",
+        "transcript_path",
+    ]
+)
+TOO_MANY: Final = (
+    "Understudy refuses this call: it writes more than {limit} memory files. Write fewer at once."
+)
 
 
 class HookTool(StrEnum):
@@ -65,16 +92,21 @@ class Hooks:
     def answer(self, principal: Principal, tool: HookTool, event: Event) -> Answer:
         """The answer to an event, in the shape of the client that sent it."""
         name, conversation = _name_of(event), _conversation(tool, event)
-        act = _ACTS.get(name)
-        if act is None or (name == HookEvent.TOOL_ASKED and not _writes(event)):
+        writes = _writes(event) if name == HookEvent.TOOL_ASKED else ()
+        if name == HookEvent.TOOL_ASKED and not writes:
             return {}
         with self.units.write() as unit:
             session = self.turns.session_of(unit, principal, conversation)
-            return act(self, Arrival(unit, principal, conversation, session, event))
+            arrival = Arrival(unit, principal, conversation, session, event, writes)
+            self._keep_unknown(arrival, name)
+            act = _ACTS.get(name)
+            return act(self, arrival) if act else {}
 
     def started(self, it: "Arrival") -> Answer:
         """The standing learnings, at the start of a conversation."""
-        self.held.note(it.unit, self._place(it))
+        since = self.clock.now_ms() - DAY_MS
+        is_open = it.unit.client_events.is_open(it.session.agent_id, since_ms=since)
+        self.held.note(it.unit, self._place(it), is_quiet=not is_open)
         found = learn_context(it.unit, it.session, None, self.clock.now_ms())
         context, _ = context_of(standing(found.kept))
         return _with_context(HookEvent.SESSION_START, context)
@@ -94,16 +126,19 @@ class Hooks:
 
     def asked(self, it: "Arrival") -> Answer:
         """Hold a call that writes memory."""
+        if len(it.writes) > MAX_WRITES:
+            return _refusal(MemoryWriteAnswer.DENY, TOO_MANY.format(limit=MAX_WRITES))
         place = self._place(it)
-        reasons = [self.held.refuse(it.unit, place, write) for write in _writes(it.event)]
-        if not any(reasons):
+        found = [self.held.refuse(it.unit, place, write) for write in it.writes]
+        refusals = [each for each in found if each is not None]
+        if not refusals:
             return {}
-        refusal = {
-            "hookEventName": str(HookEvent.TOOL_ASKED),
-            "permissionDecision": "deny",
-            "permissionDecisionReason": "\n".join(filter(None, reasons)),
-        }
-        return {"hookSpecificOutput": refusal}
+        may_wait = (
+            all(each.waits for each in refusals) and it.conversation.source == HookTool.CLAUDE_CODE
+        )
+        wanted = answer_of(current_revision(it.unit).document)
+        decision = wanted if may_wait else MemoryWriteAnswer.DENY
+        return _refusal(decision, "\n".join(each.reason for each in refusals))
 
     def used(self, it: "Arrival") -> Answer:
         """Keep a tool call with what came back."""
@@ -125,6 +160,15 @@ class Hooks:
         said = _text(it.event, "last_assistant_message", MAX_TEXT_CHARS)
         self._close(it, said=said, model=_text(it.event, "model", 200) or None)
         return {}
+
+    def _keep_unknown(self, it: "Arrival", name: str) -> None:
+        """Keep an event that we do not act on, or the fields of one that we do not know."""
+        fields = {key: value for key, value in it.event.items() if key not in KNOWN_FIELDS}
+        if not fields and name in _ACTS:
+            return
+        data = {"event": name[:MAX_NAME_CHARS], "fields": _bounded(fields, MAX_UNKNOWN_CHARS)}
+        known = NewEvent(kind=EventKind.CLIENT, data=data)
+        it.unit.journal.append(it.session.session_id, [known], at_ms=self.clock.now_ms())
 
     def _keep(self, it: "Arrival", name: HookEvent, body: Mapping[str, Any]) -> None:
         it.unit.client_events.add(
@@ -182,6 +226,8 @@ class Arrival:
     conversation: ForeignConversation
     session: Session
     event: Event
+    # The memory files that a tool call wants to write.
+    writes: tuple[MemoryWrite, ...] = ()
 
 
 _ACTS: Final[Mapping[str, Callable[[Hooks, Arrival], Answer]]] = {
@@ -212,9 +258,19 @@ def _conversation(tool: HookTool, event: Event) -> ForeignConversation:
     conversation = event.get("session_id")
     if not isinstance(conversation, str):
         raise coded_error("foreign/no_hook_event", pointer="/session_id")
-    found = ForeignConversation(source=str(tool), conversation=conversation)
+    # A replaced character could make one conversation of two.
+    found = ForeignConversation(source=str(tool), conversation=conversation.replace(MENDED, " "))
     found.check()
     return found
+
+
+def _refusal(decision: MemoryWriteAnswer, reason: str) -> Answer:
+    refusal = {
+        "hookEventName": str(HookEvent.TOOL_ASKED),
+        "permissionDecision": str(decision),
+        "permissionDecisionReason": reason,
+    }
+    return {"hookSpecificOutput": refusal}
 
 
 def _with_context(name: HookEvent, context: str) -> Answer:
@@ -246,7 +302,7 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _bounded(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of a call; long ones as the beginning of their text."""
-    text = _plain(arguments)
-    return arguments if len(text) <= MAX_RESULT_CHARS else {"cut": text[:MAX_RESULT_CHARS]}
+def _bounded(fields: Mapping[str, Any], limit: int = MAX_RESULT_CHARS) -> Mapping[str, Any]:
+    """The arguments of a call, or other fields; long ones as the beginning of their text."""
+    text = _plain(fields)
+    return fields if len(text) <= limit else {"cut": text[:limit]}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -12,6 +13,11 @@ from understudy.permissions.shell_words import commands
 NAMES: Final = frozenset(
     {"MEMORY.md", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "SKILL.md"}
 )
+# The most files of one call that are looked at, and the longest command whose words are.
+MAX_WRITES: Final = 20
+MAX_COMMAND_CHARS: Final = 16_000
+# Stands for the files of a command that is longer.
+LONG_COMMAND: Final = "a long command"
 # Folders of memory, by their Markdown files; those of rules, by every file.
 _MEMORY_FOLDER: Final = "memory"
 _RULES: Final = re.compile(r"(?:^|/)\.(?:claude|codex|agents|cursor)/rules/.")
@@ -21,6 +27,7 @@ _NAMED: Final = re.compile(
     r"|(?:^|[\s/'\"=])memory/[^\s'\";|&<>]{0,500}\.md\b"
     r"|\.(?:claude|codex|agents|cursor)/rules/"
 )
+_FOLDERS: Final = ("memory/", ".claude/rules", ".codex/rules", ".agents/rules", ".cursor/rules")
 # Writes to a file, other than to the null device or another descriptor.
 _WRITES: Final = re.compile(r">(?!\s*(?:/dev/null|&))")
 _LAST_FILE: Final = re.compile(r"(>>?)\s*['\"]?([^\s'\";|&<>]+)['\"]?\s*$")
@@ -108,10 +115,10 @@ def is_memory(path: str) -> bool:
 
 
 def memory_writes(tool: str, given: Mapping[str, Any]) -> tuple[MemoryWrite, ...]:
-    """The memory files that a tool call of Claude Code or Codex writes."""
+    """The memory files that a tool call of Claude Code or Codex writes, up to `MAX_WRITES` and one."""
     patch = next((text for text in _texts(given) if "*** Begin Patch" in text), None)
     if patch is not None:
-        return tuple(_patched(patch))
+        return tuple(islice(_patched(patch), MAX_WRITES + 1))
     path = given.get("file_path", given.get("path"))
     if isinstance(path, str) and tool in _EDITORS:
         after = _EDITORS[tool](given)
@@ -137,7 +144,8 @@ def _written(given: Mapping[str, Any]) -> Callable[[str], str | None]:
 
 def _edited(given: Mapping[str, Any]) -> Callable[[str], str | None]:
     edits = given.get("edits")
-    wanted = [each for each in edits if isinstance(each, Mapping)] if edits else [given]
+    listed = edits if isinstance(edits, list) else [given]
+    wanted = [each for each in listed if isinstance(each, Mapping)]
 
     def after(before: str) -> str | None:
         text = before
@@ -181,6 +189,10 @@ def _added(body: str) -> str:
 
 def _by_command(text: str) -> Iterator[MemoryWrite]:
     """A command line that names a memory file and does more than read."""
+    if len(text) > MAX_COMMAND_CHARS:
+        if any(name in text for name in (*NAMES, *_FOLDERS)):
+            yield MemoryWrite(path=LONG_COMMAND, after=partial(_always, None), shown=text)
+        return
     named = _NAMED.search(text)
     if named is None or not (_WRITES.search(text) or not all(map(_only_reads, commands(text)))):
         return

@@ -40,6 +40,7 @@ class EventKind(StrEnum):
     HINT = "hint"  # a setting that the client may want to change; no prompt has it
     REMEMBERED = "remembered"  # what a prompt was given: ids and kinds, never content
     NUDGE = "nudge"  # a remark to the run beside its work; which one, and never the text
+    CLIENT = "client"  # what the client of a foreign agent reported that has no other kind
     ERASED = "erased"  # a tombstone: the event was unlearned
     DAMAGED = "damaged"  # an event that does not decode; never written
 

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
-from understudy.storage.schema import client_events
+from understudy.storage.schema import client_events, sessions
 from understudy.storage.visible_connection import VisibleConnection
 
 
@@ -45,6 +45,11 @@ class ClientEventStore:
         rows = self._connection.execute(_OF_SESSION, {"of": session_id}).all()
         return tuple(ClientEvent(row.name, row.body, row.at_ms) for row in rows)
 
+    def is_open(self, agent_id: str, *, since_ms: int) -> bool:
+        """Whether any conversation of an agent has a turn that went on since."""
+        values = {"agent": agent_id, "since": since_ms}
+        return self._connection.execute(_OPEN, values).first() is not None
+
     def take(self, session_id: str) -> tuple[ClientEvent, ...]:
         """The events of a session in order; they are kept no longer."""
         kept = self.of(session_id)
@@ -56,4 +61,13 @@ class ClientEventStore:
 _IS_OF: Final = client_events.c.session_id == sa.bindparam("of")
 _NEXT: Final = sa.select(sa.func.coalesce(sa.func.max(client_events.c.number), 0) + 1).where(_IS_OF)
 _OF_SESSION: Final = sa.select(client_events).where(_IS_OF).order_by(client_events.c.number)
+_OPEN: Final = (
+    sa.select(client_events.c.number)
+    .join(sessions, sessions.c.session_id == client_events.c.session_id)
+    .where(
+        sessions.c.agent_id == sa.bindparam("agent"),
+        client_events.c.at_ms >= sa.bindparam("since"),
+    )
+    .limit(1)
+)
 _DROP: Final = sa.delete(client_events).where(_IS_OF)

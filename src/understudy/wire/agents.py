@@ -175,12 +175,15 @@ class ProposalView(View):
     user_id: Omitted[str] = None
     # The untrusted sources of the proposing run.
     untrusted_sources: list[str] = Field(default_factory=list)
+    # What a person has to run once it is approved, where the daemon may not write the file.
+    command: Omitted[str] = None
     actions: list[str]
 
 
 class ProposalDetail(ProposalView):
-    """A proposal with its text, and the diff to its base version."""
+    """A proposal with its text, the text of its base version, and the diff between the two."""
 
     content: str
+    base: str = ""
     diff: str
     outdated: bool

@@ -5,6 +5,7 @@ from pydantic import ConfigDict, Field
 from understudy.memory.policy import RunMemoryPolicy
 from understudy.providers.model_windows import WindowSource
 from understudy.review.policy import LearningPolicy
+from understudy.runtime.memory_writes import MemoryWriteAnswer
 from understudy.runtime.two_people import TwoApprovers
 from understudy.wire.base import DebugLevel, Int32, JsonObject, Lax, Omitted, RequestBody, View
 
@@ -39,6 +40,8 @@ class ChangeRuntime(RequestBody):
     """Changes that need the approval of two people; an empty list: none."""
     require_signed_uploads: bool | None = None
     """Whether uploads of skills need the signature of a known key."""
+    memory_writes: Lax[MemoryWriteAnswer] | None = None
+    """How Claude Code is answered when it writes to its memory; Codex is always denied."""
     expected_revision: Int32 | None = None
     """The revision that was read; the call is refused after another change."""
 
@@ -68,6 +71,7 @@ class RuntimeView(View):
     debug_level: DebugLevel
     require_two_approvers: list[TwoApprovers] = Field(default_factory=list)
     require_signed_uploads: bool = False
+    memory_writes: MemoryWriteAnswer = MemoryWriteAnswer.DENY
     run_memory_policy: RunMemoryPolicy
     learning_policy: LearningPolicy
 

@@ -5,7 +5,15 @@ import json
 import pytest
 
 from understudy.core.errors import Invalid, UnderstudyError
-from understudy.core.strict_json import MAX_DEPTH, MAX_INT, MAX_NAMES, MAX_VALUES, parse
+from understudy.core.strict_json import (
+    MAX_DEPTH,
+    MAX_INT,
+    MAX_NAMES,
+    MAX_VALUES,
+    check,
+    parse,
+    parse_mended,
+)
 
 
 @pytest.mark.parametrize(
@@ -72,3 +80,26 @@ def test_what_cannot_be_stored_is_found_among_values_that_can(
 def test_what_can_be_stored_is_taken_as_it_is(value: object) -> None:
     assert parse(json.dumps(value)) == value
     assert parse(nested("0", MAX_DEPTH)) is not None
+
+
+def test_what_cannot_be_stored_is_replaced_where_nobody_can_correct_it() -> None:
+    deep = "[" * 200 + "]" * 200
+    body = (
+        '{"a": "\\u0000\\ud800x\\ud83d\\ude00", "b": 1e999, "c": 1' + "0" * 30 + f', "d": {deep}}}'
+    )
+
+    found = parse_mended(body)
+
+    assert (found["a"], found["b"], found["c"]) == (
+        "\ufffd\ufffdx\U0001f600",
+        "inf",
+        "1" + "0" * 30,
+    )
+    check(found)
+    assert parse_mended('{"a": [1, "x"]}') == {"a": [1, "x"]}
+
+
+@pytest.mark.parametrize("body", ["", "{", "NaN", '{"a": 1, "a": 2}'])
+def test_what_is_no_json_is_refused_and_not_mended(body: str) -> None:
+    with pytest.raises(Invalid):
+        parse_mended(body)

@@ -60,7 +60,12 @@ def get(
     """Show a proposal with its text and diff."""
     shown = services.agents.proposals.get(caller, agent_id, proposal_id)
     return ProposalDetail.of(
-        shown.proposal, diff=shown.diff, outdated=shown.is_outdated, actions=shown.actions
+        shown.proposal,
+        base=shown.base,
+        diff=shown.diff,
+        outdated=shown.is_outdated,
+        actions=shown.actions,
+        command=services.agents.held_writes.command_for(shown.proposal),
     )
 
 
@@ -70,7 +75,8 @@ def approve(
     agent_id: AgentId, proposal_id: ProposalId, services: Services, caller: Caller
 ) -> ProposalView:
     """Approve a proposal as a new version; others for the same file become outdated."""
-    return ProposalView.of(services.agents.proposals.approve(caller, agent_id, proposal_id))
+    approved = services.agents.proposals.approve(caller, agent_id, proposal_id)
+    return ProposalView.of(approved, command=services.agents.held_writes.command_for(approved))
 
 
 @router.post(ONE + "/reject", operation_id="agents.reject_proposal")

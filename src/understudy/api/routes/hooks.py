@@ -9,6 +9,7 @@ from understudy.api.gate import GatedRoute
 from understudy.api.operations import client
 from understudy.api.services import Caller, Services
 from understudy.core.records import JsonObject
+from understudy.core.strict_json import parse_mended
 from understudy.foreign.hooks import HookTool
 
 router = APIRouter(tags=["doors"], route_class=GatedRoute)
@@ -17,7 +18,7 @@ MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 
 
 @router.post("/v1/hooks/{tool}", operation_id="hooks.post")
-@client(max_body_bytes=MAX_EVENT_BYTES)
+@client(max_body_bytes=MAX_EVENT_BYTES, parse=parse_mended)
 async def post(
     tool: Annotated[HookTool, Path(description="the coding agent that sends its events")],
     event: Annotated[JsonObject, Body(description="the event, as the tool sends it")],
@@ -27,6 +28,6 @@ async def post(
     """Answer a hook event in the tool's own shape.
 
     The start of a session and a prompt are answered with reviewed learnings; the turn is recorded
-    when it ends. An event that is unknown changes nothing and is answered with an empty object.
+    when it ends. An event that is unknown is kept with the turn and answered with an empty object.
     """
     return await run_in_threadpool(services.hooks.answer, caller, tool, event)

@@ -13,6 +13,7 @@ from understudy.core.page import Page
 from understudy.memory.policy import RUN_MEMORY_POLICY
 from understudy.providers.registry import RouteInfo
 from understudy.review.policy import LEARNING_POLICY
+from understudy.runtime.memory_writes import answer_of
 from understudy.runtime.service import Revision
 from understudy.runtime.two_people import SETTING, TwoApprovers, required, requires_signature
 from understudy.wire.base import Items
@@ -126,6 +127,7 @@ def _view(services: Services, revision: Revision) -> RuntimeView:
         debug_level=revision.document.get("debug_level") or services.resources.settings.debug_level,
         require_two_approvers=sorted(required(revision.document)),
         require_signed_uploads=requires_signature(revision.document),
+        memory_writes=answer_of(revision.document),
         run_memory_policy=RUN_MEMORY_POLICY.usable(revision.document),
         learning_policy=LEARNING_POLICY.usable(revision.document),
     )

@@ -151,16 +151,7 @@ async def _question(visit: Visit, chosen: Mapping[str, Any]) -> Found:
 
 async def _proposal(visit: Visit, chosen: Mapping[str, Any]) -> Found:
     ids = {"agent_id": chosen.get("agent_id", ""), "proposal_id": chosen["id"]}
-    item = await visit.call("agents.proposal", **ids)
-    base = None
-    if item["base_version"]:
-        base = await visit.call(
-            "agents.file_version",
-            agent_id=item["agent_id"],
-            name=item["name"],
-            version=item["base_version"],
-        )
-    return {"item": item, "base": base["content"] if base else ""}
+    return {"item": await visit.call("agents.proposal", **ids)}
 
 
 async def _draft(visit: Visit, chosen: Mapping[str, Any]) -> Found:
