@@ -13,6 +13,7 @@ from tests.support.learning_runs import LearningRuns
 from tests.support.review_harness import ReviewHarness, judging, verdict
 from tests.support.run_harness import arrived, until
 from understudy.core.errors import DatabaseUnavailable
+from understudy.learnings.capture_settings import CaptureSettings, SemanticCaptureSettings
 from understudy.learnings.model import CandidateState, Kind
 from understudy.memory.record import SemanticCapture
 from understudy.providers.registry import Routes
@@ -88,9 +89,11 @@ async def test_a_judge_that_hangs_holds_up_nothing_that_needs_none(
     fake.release()
 
 
-async def test_a_model_that_hangs_holds_up_no_run_with_labels(
+async def test_a_model_that_hangs_holds_labels_up_for_its_time_limit_alone(
     school: LearningRuns, fake: FakeModel
 ) -> None:
+    """It may strike them, so it is asked first."""
+    school.captured = CaptureSettings(semantic_candidates=SemanticCaptureSettings(timeout_ms=50))
     school.bell.attach(asyncio.get_running_loop())
     plain = [await ended(school) for _ in range(sum(AT_ONCE.values()) + 1)]
     labelled = await ended(school, EXAMPLE)
