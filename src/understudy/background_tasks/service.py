@@ -143,7 +143,7 @@ class BackgroundTaskService:
                 holder=self.holder,
                 lease_until_ms=now + LEASE_MS,
             )
-            unit.background_tasks.add(task)
+            unit.background_tasks.insert(task)
             self._note(unit, task, "started")
             by = Principal(user_id=run.user_id, role=run.role)
             unit.audit.add(audit.done(by, "background_tasks.start", task.task_id, at_ms=now))

@@ -127,14 +127,14 @@ class PlaybookService:
             for other in versions:
                 is_replaced = other.status is ReleaseStatus.ACTIVE and other != found
                 if status is ReleaseStatus.ACTIVE and is_replaced:
-                    unit.playbooks.release(
+                    unit.playbooks.update(
                         replace(
                             other,
                             status=ReleaseStatus.VERIFIED,
                             updated_at_ms=changed.updated_at_ms,
                         )
                     )
-            unit.playbooks.release(changed)
+            unit.playbooks.update(changed)
             self._audit(unit, principal, "playbooks.publish", changed, reason=str(status))
             return _detail(unit, ref.playbook_id, ref.version)
 
@@ -151,7 +151,7 @@ class PlaybookService:
             if found.status is not ReleaseStatus.REVOKED:
                 changed = self._released(unit, found, ReleaseStatus.REVOKED, evidence)
                 said = preview((reason or "").strip(), MAX_REASON_CHARS) or None
-                unit.playbooks.release(replace(changed, revoked_reason=said))
+                unit.playbooks.update(replace(changed, revoked_reason=said))
                 self._audit(unit, principal, "playbooks.revoke", changed, reason=said)
             return _detail(unit, ref.playbook_id, ref.version)
 

@@ -56,7 +56,7 @@ class ScheduleService:
                 unit, principal, session, wanted.request, routes=self.routes, now_ms=now
             )
             schedule = _new(principal, replace(wanted, request=request), now_ms=now)
-            unit.schedules.add(schedule)
+            unit.schedules.insert(schedule)
             hold_assets(unit, schedule.schedule_id, request)
             self._audit(unit, principal, "schedules.create", schedule)
         self.changed()

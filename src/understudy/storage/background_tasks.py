@@ -1,8 +1,6 @@
 """The store of background tasks and their output."""
 
 from collections.abc import Collection
-from functools import partial
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -15,39 +13,20 @@ from understudy.background_tasks.model import (
 )
 from understudy.core.page import Page, PageRequest
 from understudy.sessions.model import SessionStatus
-from understudy.storage.engine import Dialect
-from understudy.storage.rows import from_row, insert_into, readable, select_page, to_row
+from understudy.storage.rows import insert_into
 from understudy.storage.schema import background_output, background_tasks, runs, sessions
-from understudy.storage.visible_connection import VisibleConnection
+from understudy.storage.table import Table
 
 _RUNNING = background_tasks.c.ended_at_ms.is_(None)
 
 
-class BackgroundTaskStore:
+class BackgroundTaskStore(Table[BackgroundTask]):
     """Background tasks in a table, and their output in another, in pieces."""
 
-    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
-
-    def get(self, task_id: str, *, lock: bool = False) -> BackgroundTask | None:
-        """One task; `lock` holds its row until the unit ends."""
-        query = sa.select(background_tasks).where(background_tasks.c.task_id == task_id)
-        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
-        return None if row is None else from_row(row, BackgroundTask)
-
-    def add(self, task: BackgroundTask) -> None:
-        """Store a new task."""
-        row = to_row(task, background_tasks)
-        self._connection.execute(sa.insert(background_tasks).values(row))
-
-    def update(self, task: BackgroundTask) -> None:
-        """Replace a task whose row is locked."""
-        self._connection.execute(
-            sa.update(background_tasks)
-            .where(background_tasks.c.task_id == task.task_id)
-            .values(to_row(task, background_tasks))
-        )
+    table = background_tasks
+    kind = BackgroundTask
+    order = ("created_at_ms", "task_id")
+    newest_first = True
 
     def page(
         self,
@@ -58,18 +37,8 @@ class BackgroundTaskStore:
         status: BackgroundStatus | None = None,
     ) -> Page[BackgroundTask]:
         """Tasks, newest first."""
-        c = background_tasks.c
-        wanted = ((c.session_id, session_id), (c.run_id, run_id), (c.status, status))
-        query = sa.select(background_tasks).where(
-            *(column == value for column, value in wanted if value is not None)
-        )
-        return select_page(
-            self._connection,
-            query,
-            request,
-            by=(c.created_at_ms, c.task_id),
-            read=partial(from_row, kind=BackgroundTask),
-            descending=True,
+        return self._page(
+            request, self._select(session_id=session_id, run_id=run_id, status=status)
         )
 
     def running(self, session_id: str | None = None) -> int:
@@ -81,7 +50,7 @@ class BackgroundTaskStore:
 
     def of_holder(self, holder: str) -> tuple[BackgroundTask, ...]:
         """The running tasks whose lease a daemon holds."""
-        return self._many(sa.select(background_tasks).where(_RUNNING, _is_held_by(holder)))
+        return self._many(self._select(_RUNNING, _is_held_by(holder)))
 
     def given_up(self, holder: str, *, now_ms: int) -> tuple[str, ...]:
         """The running tasks of other daemons whose lease has expired, by id."""
@@ -161,10 +130,6 @@ class BackgroundTaskStore:
         self._connection.execute(gone)
         for piece in pieces:
             self.append(task_id, piece)
-
-    def _many(self, query: sa.Select[Any]) -> tuple[BackgroundTask, ...]:
-        found = self._connection.execute(query).all()
-        return tuple(readable(found, partial(from_row, kind=BackgroundTask)))
 
 
 def _is_held_by(holder: str) -> sa.ColumnElement[bool]:

@@ -7,36 +7,20 @@ import sqlalchemy as sa
 
 from understudy.core.page import Page, PageRequest
 from understudy.mailboxes.model import Message, MessageStatus
-from understudy.storage.engine import Dialect
-from understudy.storage.rows import from_row, insert_new, select_page, to_row
+from understudy.storage.rows import from_row, to_row
 from understudy.storage.schema import messages, runs
 from understudy.storage.schema.deliveries import DELIVERING, UNDELIVERED
-from understudy.storage.visible_connection import VisibleConnection
+from understudy.storage.table import Table
 
 
-class MessageStore:
+class MessageStore(Table[Message]):
     """The messages of all mailboxes in a table."""
 
-    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
-
-    def get(self, message_id: str, *, lock: bool = False) -> Message | None:
-        """One message; `lock` locks its row until the unit ends."""
-        query = sa.select(messages).where(messages.c.message_id == message_id)
-        return self._one(self._dialect.locked(query) if lock else query)
-
-    def add(self, message: Message) -> bool:
-        """Insert a message; False when its tool call has sent one already."""
-        return insert_new(self._connection, messages, _row(message))
-
-    def update(self, message: Message) -> None:
-        """Write the changing columns of a message whose row this unit has locked."""
-        row = _row(message)
-        del row["body"]
-        self._connection.execute(
-            sa.update(messages).where(messages.c.message_id == message.message_id).values(row)
-        )
+    table = messages
+    kind = Message
+    order = ("created_at_ms", "message_id")
+    newest_first = True
+    fixed = frozenset({"body"})
 
     def bury_unread(self, message_id: str, *, reason: str, at_ms: int) -> None:
         """Mark a damaged message dead without reading it."""
@@ -53,11 +37,11 @@ class MessageStore:
 
     def of_call(self, call_digest: str) -> Message | None:
         """The message that a tool call sent."""
-        return self._one(sa.select(messages).where(messages.c.call_digest == call_digest))
+        return self._one(self._select(call_digest=call_digest))
 
     def of_run(self, run_id: str) -> Message | None:
         """The message that a run delivers."""
-        return self._one(sa.select(messages).where(messages.c.run_id == run_id))
+        return self._one(self._select(run_id=run_id))
 
     def page(
         self,
@@ -68,21 +52,10 @@ class MessageStore:
         statuses: Sequence[MessageStatus] = (),
     ) -> Page[Message]:
         """The messages of a mailbox, newest first."""
-        query = sa.select(messages)
-        if session_id is not None:
-            query = query.where(messages.c.session_id == session_id)
-        if agent_id is not None:
-            query = query.where(messages.c.to_agent_id == agent_id)
+        query = self._select(session_id=session_id, to_agent_id=agent_id)
         if statuses:
             query = query.where(messages.c.status.in_(statuses))
-        return select_page(
-            self._connection,
-            query,
-            request,
-            by=(messages.c.created_at_ms, messages.c.message_id),
-            read=_read,
-            descending=True,
-        )
+        return self._page(request, query)
 
     def waiting_in(self, session_id: str) -> int:
         """The number of undelivered messages of a session."""
@@ -113,9 +86,13 @@ class MessageStore:
         """Whether any message is in delivery."""
         return self._connection.execute(_DELIVERING).first() is not None
 
-    def _one(self, query: sa.Select[Any]) -> Message | None:
-        row = self._connection.execute(query).first()
-        return None if row is None else _read(row)
+    def _row(self, message: Message) -> dict[str, Any]:
+        row = to_row(message, messages, state=("run_ids", "reason"))
+        return {**row, "run_id": message.run_id}
+
+    def _read(self, row: Any) -> Message:
+        # The record parses by its field names in answers.
+        return from_row(row, Message, next_attempt_at_ms=row.due_at_ms)
 
 
 def undelivered_in(session_id: str) -> sa.Select[int]:
@@ -149,13 +126,3 @@ _READ = (
     .order_by(messages.c.created_at_ms)
     .limit(sa.bindparam("at_once"))
 )
-
-
-def _row(message: Message) -> dict[str, Any]:
-    row = to_row(message, messages, state=("run_ids", "reason"))
-    return {**row, "run_id": message.run_id}
-
-
-def _read(row: Any) -> Message:
-    # The record parses by its field names in answers.
-    return from_row(row, Message, next_attempt_at_ms=row.due_at_ms)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from functools import partial
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -13,32 +13,23 @@ from understudy.runs.requests import (
     RequestKind,
     RequestState,
 )
-from understudy.storage.rows import from_row, insert_new, readable, select_page
 from understudy.storage.schema import requests, runs
 from understudy.storage.schema.runs import OFFERS, WAITING
-from understudy.storage.visible_connection import VisibleConnection
+from understudy.storage.table import Table
 
+_OLDEST_FIRST = (requests.c.created_at_ms, requests.c.request_id)
 # Pending, and of a kind that blocks its run.
 _WAITED_FOR = sa.and_(
     requests.c.state == RequestState.PENDING, requests.c.kind.in_(tuple(WAITING_STATUS))
 )
 
 
-class RequestStore:
+class RequestStore(Table[PersonRequest]):
     """Requests in a table."""
 
-    def __init__(self, connection: VisibleConnection) -> None:
-        self._connection = connection
-
-    def get(self, request_id: str) -> PersonRequest | None:
-        """One request."""
-        return self._one(requests.c.request_id == request_id)
-
-    def add(self, request: PersonRequest) -> bool:
-        """Insert a request; False when its call has one already."""
-        is_offer = request.kind is RequestKind.OFFER
-        agent_id = _agent_of(request.run_id) if is_offer else None
-        return insert_new(self._connection, requests, {**asdict(request), "agent_id": agent_id})
+    table = requests
+    kind = PersonRequest
+    order = ("created_at_ms", "request_id")
 
     def settle(self, request: PersonRequest) -> None:
         """Store the resolution of a request; its run is locked, for an offer its session."""
@@ -55,31 +46,21 @@ class RequestStore:
 
     def of_call(self, call_key: str) -> PersonRequest | None:
         """The request of a tool call, in any state."""
-        return self._one(requests.c.call_key == call_key)
+        return self._one(self._select(call_key=call_key))
 
     def pending(self, run_ids: Sequence[str]) -> dict[str, tuple[PersonRequest, ...]]:
         """The pending requests that some runs wait for, oldest first; damaged ones are left out."""
-        query = (
-            sa.select(requests)
-            .where(requests.c.run_id.in_(run_ids), _WAITED_FOR)
-            .order_by(requests.c.created_at_ms, requests.c.request_id)
-        )
+        query = self._select(requests.c.run_id.in_(run_ids), _WAITED_FOR)
         found: dict[str, tuple[PersonRequest, ...]] = {}
-        for request in readable(
-            self._connection.execute(query).all(), partial(from_row, kind=PersonRequest)
-        ):
+        for request in self._many(query.order_by(*_OLDEST_FIRST)):
             found[request.run_id] = (*found.get(request.run_id, ()), request)
         return found
 
     def of_runs(self, run_ids: Sequence[str]) -> tuple[PersonRequest, ...]:
         """The requests that some runs waited for, answered or not, oldest first."""
-        query = (
-            sa.select(requests)
-            .where(requests.c.run_id.in_(run_ids), requests.c.kind.in_(tuple(WAITING_STATUS)))
-            .order_by(requests.c.created_at_ms, requests.c.request_id)
-        )
-        rows = self._connection.execute(query).all()
-        return tuple(readable(rows, partial(from_row, kind=PersonRequest)))
+        waits = requests.c.kind.in_(tuple(WAITING_STATUS))
+        query = self._select(requests.c.run_id.in_(run_ids), waits)
+        return self._many(query.order_by(*_OLDEST_FIRST))
 
     def open_kinds(self, run_id: str) -> frozenset[RequestKind]:
         """The kinds of requests that a run still waits for, damaged ones included."""
@@ -106,25 +87,16 @@ class RequestStore:
         run_id: str | None = None,
     ) -> Page[PersonRequest]:
         """Requests of some kinds, oldest first."""
-        query = sa.select(requests).where(requests.c.kind.in_(kinds))
-        wanted = {"state": state, "session_id": session_id, "run_id": run_id}
-        for name, value in wanted.items():
-            if value is not None:
-                query = query.where(requests.c[name] == value)
-        by = (requests.c.created_at_ms, requests.c.request_id)
-        return select_page(
-            self._connection, query, request, by=by, read=partial(from_row, kind=PersonRequest)
+        query = self._select(
+            requests.c.kind.in_(kinds), state=state, session_id=session_id, run_id=run_id
         )
+        return self._page(request, query)
 
     def waiting(
         self, request: PageRequest, kinds: Collection[RequestKind], *, user_id: str
     ) -> Page[PersonRequest]:
         """Unanswered requests, oldest first; offers only to this user."""
-        query = sa.select(requests).where(*_waits_for(kinds, user_id))
-        by = (requests.c.created_at_ms, requests.c.request_id)
-        return select_page(
-            self._connection, query, request, by=by, read=partial(from_row, kind=PersonRequest)
-        )
+        return self._page(request, self._select(*_waits_for(kinds, user_id)))
 
     def waiting_count(self, kinds: Collection[RequestKind], *, user_id: str) -> int:
         """The number of unanswered requests, with the offers to this user."""
@@ -136,12 +108,7 @@ class RequestStore:
     ) -> tuple[PersonRequest, ...]:
         """The offers to a user in a session, newest first."""
         values = {"in": session_id, "to": user_id, "states": list(states), "most": limit}
-        return tuple(
-            readable(
-                self._connection.execute(_OFFERS_TO, values).all(),
-                partial(from_row, kind=PersonRequest),
-            )
-        )
+        return self._many(_OFFERS_TO, values)
 
     def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
         """Pending requests that have expired, most overdue first: their ids and run ids."""
@@ -166,9 +133,10 @@ class RequestStore:
             .values(state=str(RequestState.EXPIRED), resolved_at_ms=at_ms)
         )
 
-    def _one(self, condition: sa.ColumnElement[bool]) -> PersonRequest | None:
-        row = self._connection.execute(sa.select(requests).where(condition)).first()
-        return None if row is None else from_row(row, PersonRequest)
+    def _row(self, request: PersonRequest) -> dict[str, Any]:
+        is_offer = request.kind is RequestKind.OFFER
+        agent_id = _agent_of(request.run_id) if is_offer else None
+        return {**asdict(request), "agent_id": agent_id}
 
 
 def _waits_for(

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
 
 import sqlalchemy as sa
 
@@ -14,41 +13,21 @@ from understudy.schedules.model import (
     ScheduleExecution,
     ScheduleStatus,
 )
-from understudy.storage.engine import Dialect
 from understudy.storage.rows import from_row, select_page, to_row
 from understudy.storage.schema import runs, schedule_executions, schedules
-from understudy.storage.visible_connection import VisibleConnection
+from understudy.storage.table import Table
 
-# Never changed by an update.
-FIXED: Final = ("cadence", "request")
 _FIRES = schedule_executions.c
 
 
-class ScheduleStore:
+class ScheduleStore(Table[Schedule]):
     """Schedules by id, and their executions."""
 
-    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
-
-    def get(self, schedule_id: str, *, lock: bool = False) -> Schedule | None:
-        """One schedule; `lock` locks its row until the unit ends."""
-        query = sa.select(schedules).where(schedules.c.schedule_id == schedule_id)
-        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
-        return None if row is None else from_row(row, Schedule)
-
-    def add(self, schedule: Schedule) -> None:
-        """Store a new schedule."""
-        self._connection.execute(sa.insert(schedules).values(to_row(schedule, schedules)))
-
-    def update(self, schedule: Schedule) -> None:
-        """Write the changing columns of a schedule whose row this unit has locked."""
-        row = to_row(schedule, schedules)
-        for name in FIXED:
-            del row[name]
-        self._connection.execute(
-            sa.update(schedules).where(schedules.c.schedule_id == schedule.schedule_id).values(row)
-        )
+    table = schedules
+    kind = Schedule
+    order = ("created_at_ms", "schedule_id")
+    newest_first = True
+    fixed = frozenset({"cadence", "request"})
 
     def cancel_unread(self, schedule_id: str, *, reason: str, at_ms: int) -> None:
         """Cancel a damaged schedule without reading it."""
@@ -72,19 +51,10 @@ class ScheduleStore:
         statuses: Sequence[ScheduleStatus] = (),
     ) -> Page[Schedule]:
         """Schedules, newest first."""
-        query = sa.select(schedules)
-        if session_id is not None:
-            query = query.where(schedules.c.target_session_id == session_id)
+        query = self._select(target_session_id=session_id)
         if statuses:
             query = query.where(schedules.c.status.in_(statuses))
-        return select_page(
-            self._connection,
-            query,
-            request,
-            by=(schedules.c.created_at_ms, schedules.c.schedule_id),
-            read=partial(from_row, kind=Schedule),
-            descending=True,
-        )
+        return self._page(request, query)
 
     def open_of(self, owner_id: str) -> int:
         """The number of open schedules of an owner; no other unit adds one until this one ends."""
