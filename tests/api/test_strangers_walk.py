@@ -30,7 +30,7 @@ from tests.support.rpc import rpc
 from understudy.background_tasks.model import OutputPiece
 from understudy.console.live import signal_of
 from understudy.console.site_map import PAGES
-from understudy.core.ids import new_id
+from understudy.core.ids import MADE_ID, new_id
 from understudy.core.visibility import RowVisibility, current_visibility
 from understudy.playbooks.flow import FlowRecord
 from understudy.playbooks.model import PlaybookRef
@@ -45,7 +45,7 @@ from understudy.storage.visibility import OWNED, OWNED_FOR_READERS
 ADMIN = "admin-secret"
 # In everything that Ada says, and in the ids that she chooses.
 MARK = "zanzibar"
-ID = re.compile(r"[a-z]{2,4}_[0-9a-f]{32}")
+ID = re.compile(MADE_ID)
 LINK = re.compile(r'<a [^>]*?href="(/[^"#]*)')
 # So many records of a table are asked for, of the first and of the last ones.
 EACH = 3

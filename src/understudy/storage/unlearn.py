@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from understudy.core.batches import batches
+from understudy.core.ids import MADE_ID
 from understudy.core.page import Page, PageRequest
 from understudy.memory.record import record_json
 from understudy.sample.workspace import Belongings
@@ -55,7 +56,7 @@ ONLY: Final = "receipts"
 # Tables without content of people, or handled as a whole.
 EXEMPT: Final = frozenset({"unlearns", "unlearn_jobs", "term_entries", "tokens", "tool_switches"})
 # Reasons that the daemon writes: an id, perhaps after a word.
-_MACHINE_MADE: Final = re.compile(r"(?:[a-z]+ )?[a-z]+_[0-9a-f]{32}(?:[.:@][\w-]+)?")
+_MACHINE_MADE: Final = re.compile(rf"(?:[a-z]+ )?{MADE_ID}(?:[.:@][\w-]+)?")
 
 
 class UnlearnStore:

@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from understudy.core.ids import MADE_ID
+
 # The minimum length of a whole text, and of a line or sentence, to be distinctive.
 MIN_WHOLE: Final = 8
 MIN_PART: Final = 16
 MAX_PARTS: Final = 20_000
 # Identifiers of our own occur in every record.
-_A_NAME: Final = re.compile(r"[a-z_]+|[a-z]+_[0-9a-f]{32}")
+_A_NAME: Final = re.compile(rf"[a-z_]+|{MADE_ID}")
 _SENTENCES: Final = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s*(?=\s|[^\x00-\x7f])|[\r\n]+")
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from understudy.core.ids import MADE_ID
 from understudy.core.showable import showable
 from understudy.core.visibility import UNRESTRICTED, current_visibility, unrestricted
 from understudy.wire.sensitive_quotations import Quotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from understudy.storage.unit import Units
 
 HIDDEN_ID: Final = "hidden"
-_ID: Final = re.compile(r"\b[a-z]{2,4}_[0-9a-f]{32}\b")
+_ID: Final = re.compile(rf"\b{MADE_ID}\b")
 # Fields that may name a session, whose id may be any word that a caller chose.
 # A member of a room or of a board is often called by it.
 _NAMES: Final = frozenset({"display_name", "id", "owner", "ref_id", "resource_id"})

@@ -1,11 +1,14 @@
 """Ids sort by the time they were made, and a caller's id can stand anywhere."""
 
+import re
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.core.errors import Invalid
-from understudy.core.ids import MAX_ID_LENGTH, check_caller_id, new_id
+from understudy.core.ids import MADE_ID, MAX_ID_LENGTH, check_caller_id, new_id
 
 
 def check(value: str) -> str:
@@ -17,6 +20,26 @@ def test_ids_of_one_process_sort_in_the_order_they_were_made() -> None:
 
     assert made == sorted(made)
     assert len(set(made)) == len(made)
+
+
+def test_ids_made_together_differ_in_the_first_characters_after_the_seconds() -> None:
+    made = [new_id("run") for _ in range(2000)]
+
+    assert len({each[: len("run_") + 7 + 4] for each in made}) == len(made)
+
+
+def test_ids_keep_their_order_and_stay_unique_when_a_second_is_full() -> None:
+    made = [new_id("run") for _ in range(50_000)]
+
+    assert all(earlier < later for earlier, later in pairwise(made))
+
+
+def test_ids_of_older_daemons_sort_before_new_ones_and_are_known_as_ids() -> None:
+    older = "run_0198c5a27d3e7f10a1b2c3d4e5f60718"
+
+    assert older < new_id("run")
+    assert re.fullmatch(MADE_ID, older)
+    assert re.fullmatch(MADE_ID, new_id("cand"))
 
 
 def test_an_id_tells_what_it_is_of_and_would_pass_as_a_callers() -> None:
