@@ -81,3 +81,18 @@ def test_runs_are_found_by_what_they_were_asked(live: Live) -> None:
     result = typed("--url", str(live.client.base_url), "search", "cobalt lantern")
     assert result.exit_code == 0, result.output
     assert run in result.stdout
+
+
+def test_an_id_is_found_by_its_beginning(api: TestClient) -> None:
+    learning = learn(api, "The gateway is painted vermilion.")["learning_id"]
+
+    answer = ok(api, "GET", f"/v1/ids?kind=learning&prefix={learning[:15]}&mine=true")
+
+    assert [each["id"] for each in answer["items"]] == [learning]
+    assert answer["items"][0]["label"] == "The gateway is painted vermilion."
+
+
+def test_ids_are_of_a_known_kind(api: TestClient) -> None:
+    status, code = refused(api, "GET", "/v1/ids?kind=elephant&prefix=run_")
+    assert (status, code) == (400, "api/bad_request")
+    assert refused(api, "GET", f"/v1/ids?kind=run&prefix={'x' * 201}")[0] == 400

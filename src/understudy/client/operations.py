@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from understudy.playbooks.model import PlaybookDetail, PlaybookSummary
     from understudy.project_tasks.model import ProjectTaskDetail
     from understudy.retrieval.explain import MemoryExplanation
+    from understudy.retrieval.ids import KnownIds
     from understudy.retrieval.jump import JumpAnswer
     from understudy.retrieval.report import MemoryReport
     from understudy.retrieval.search import SearchAnswer
@@ -217,6 +218,7 @@ ANSWERS: Final = {
     "understudy.playbooks.model": "PlaybookDetail PlaybookSummary",
     "understudy.project_tasks.model": "ProjectTaskDetail",
     "understudy.retrieval.explain": "MemoryExplanation",
+    "understudy.retrieval.ids": "KnownIds",
     "understudy.retrieval.jump": "JumpAnswer",
     "understudy.retrieval.report": "MemoryReport",
     "understudy.retrieval.search": "SearchAnswer",
@@ -918,6 +920,22 @@ class HooksCalls(Group[S]):
         """Answer a hook event in the tool's own shape. The start of a session and a prompt are
         answered with reviewed learnings; the turn is recorded when it ends. An event that is
         unknown is kept with the turn and answered with an empty object."""
+
+
+class IdsCalls(Group[S]):
+    """Calls about ids."""
+
+    @GET("/v1/ids")
+    def find(
+        self,
+        kind: str,
+        *,
+        prefix: str | None = None,
+        mine: bool | None = None,
+        limit: int | None = None,
+    ) -> KnownIds:
+        """List the newest ids of a kind with a prefix, each with a label. The other operations
+        take whole ids only."""
 
 
 class InboxCalls(Group[S]):
@@ -2354,6 +2372,7 @@ class Operations(Generic[S]):
         self.deliveries: DeliveriesCalls[S] = DeliveriesCalls(transport)
         self.flows: FlowsCalls[S] = FlowsCalls(transport)
         self.hooks: HooksCalls[S] = HooksCalls(transport)
+        self.ids: IdsCalls[S] = IdsCalls(transport)
         self.inbox: InboxCalls[S] = InboxCalls(transport)
         self.keys: KeysCalls[S] = KeysCalls(transport)
         self.lab: LabCalls[S] = LabCalls(transport)

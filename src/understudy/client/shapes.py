@@ -237,6 +237,10 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
     "understudy.retrieval.hits": {
         "SearchResult": "kind source_id title excerpt timestamp_ms prompt_eligible score?0.0 scope:LearningScope?null matched_fields?[] learning_status?null publish_tier?null applies?null verification_status?null",
     },
+    "understudy.retrieval.ids": {
+        "KnownId": "id label?null at_ms",
+        "KnownIds": "items:[KnownId]",
+    },
     "understudy.retrieval.jump": {
         "JumpAnswer": "query items:[JumpTarget]",
         "JumpTarget": "kind id title label?null at_ms?null",

@@ -56,6 +56,7 @@ from understudy.memory.retention import Keeper
 from understudy.memory.service import RunMemoryService
 from understudy.memory.texts import Cleaner
 from understudy.project_tasks.tool import MemberTasks
+from understudy.retrieval.ids import IdSearch
 from understudy.retrieval.inspection import MemoryInspection
 from understudy.retrieval.jump import JumpSearch
 from understudy.retrieval.recollect import Recollector
@@ -127,6 +128,7 @@ class Services:
         self.assets = AssetService(units, clock)
         self.inspection = MemoryInspection(units, clock, self.keeper, self.skills.catalogue)
         self.jump = JumpSearch(units=units, clock=clock)
+        self.ids = IdSearch(units=units)
         self.capture = _capture(resources, self.keeper, self.learning)
         self.intake = RunIntake(clock, resources.routes, self.defaults)
         self.channels = ChannelServices(resources, self.intake, self._cancel_run)

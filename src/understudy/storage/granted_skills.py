@@ -1,6 +1,6 @@
 """Queries for skills with their grants to one agent and one user, and the records in their rows."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any, Final, TypeVar
 
@@ -41,6 +41,16 @@ def open_to(owner: Any) -> tuple[sa.ColumnElement[bool], ...]:
         skills.c.visibility == str(Visibility.PUBLIC),
         skills.c.owner_id == owner,
     )
+
+
+def visible_to(user_id: str) -> Iterator[sa.ColumnElement[bool]]:
+    """The conditions of skills that a user sees."""
+    granted = sa.exists().where(
+        skill_user_grants.c.skill_id == skills.c.skill_id,
+        skill_user_grants.c.user_id == user_id,
+    )
+    yield sa.or_(*open_to(user_id), granted)
+    yield sa.or_(~skills.c.is_draft, skills.c.owner_id == user_id)
 
 
 def _with_grants() -> sa.Select[Any]:

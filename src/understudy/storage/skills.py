@@ -37,9 +37,9 @@ from understudy.storage.granted_skills import (
     OPEN_TO_EVERYBODY,
     WITH_GRANTS,
     of_agent,
-    open_to,
     read_granted,
     stamp_of,
+    visible_to,
     who,
 )
 from understudy.storage.rows import (
@@ -57,7 +57,6 @@ from understudy.storage.schema import (
     agents,
     runs,
     skill_trash,
-    skill_user_grants,
     skill_versions,
     skills,
 )
@@ -380,12 +379,7 @@ def _conditions(narrowed: SkillFilter, dialect: Dialect) -> Iterator[sa.ColumnEl
     if narrowed.enabled is not None:
         yield skills.c.enabled == narrowed.enabled
     if narrowed.seen_by is not None:
-        granted = sa.exists().where(
-            skill_user_grants.c.skill_id == skills.c.skill_id,
-            skill_user_grants.c.user_id == narrowed.seen_by,
-        )
-        yield sa.or_(*open_to(narrowed.seen_by), granted)
-        yield sa.or_(~skills.c.is_draft, skills.c.owner_id == narrowed.seen_by)
+        yield from visible_to(narrowed.seen_by)
     if narrowed.query is not None:
         yield dialect.contains(skills.c.search, folded(narrowed.query))
 

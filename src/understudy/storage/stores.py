@@ -27,6 +27,7 @@ from understudy.storage.deliveries import DeliveryStore, WebhookSecretStore
 from understudy.storage.engine import Dialect
 from understudy.storage.evolution import EvolutionStore, ProposalStore, SuggestionStore
 from understudy.storage.feed import FeedStore
+from understudy.storage.ids import IdStore
 from understudy.storage.job_queue import JobQueue
 from understudy.storage.learnings import LearningUseStore
 from understudy.storage.messages import MessageStore
@@ -78,6 +79,7 @@ class Stores:
     evolution = opened(lambda self: EvolutionStore(self.connection))
     assets = opened(lambda self: AssetStore(self.connection, self._dialect))
     feed = opened(lambda self: FeedStore(self.connection))
+    ids = opened(lambda self: IdStore(self.connection))
     sessions = opened(lambda self: SessionStore(self.connection, self._dialect))
     client_events = opened(lambda self: ClientEventStore(self.connection))
     bindings = opened(lambda self: BindingStore(self.connection))
