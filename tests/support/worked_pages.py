@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -100,6 +101,9 @@ def _done(line: str, environment: Mapping[str, str]) -> str:
         for word in words:
             Path(word).touch()
         return ""
+    if name in {"cat", "sed"}:
+        done = subprocess.run([name, *words], check=True, capture_output=True, text=True)
+        return done.stdout
     assert name == "understudy"
     return typed(*words, env=environment).output
 

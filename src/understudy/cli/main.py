@@ -45,6 +45,9 @@ COMMANDS: Final[Mapping[str, LazyEntry]] = {
         "Talk to an agent; with a MESSAGE, or with text on stdin, say that and leave.", "chat:chat"
     ),
     "learn": LazyEntry("Publish a statement as a learning, in one step.", "learnings:learn"),
+    "publish": LazyEntry(
+        "Write reviewed learnings and granted skills into a repository.", "publish:publish"
+    ),
     "open": LazyEntry(
         "Open the console in a browser, where one click signs in; the link works once.",
         "access:open_console",

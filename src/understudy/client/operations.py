@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from understudy.core.page import Page
     from understudy.deliveries.model import DeliveryLog
     from understudy.evolution.record import EvolutionEntry
+    from understudy.foreign.publication import RepositoryPublication
     from understudy.inbox.service import InboxPage
     from understudy.learnings.bulk import BulkResult
     from understudy.learnings.candidates import ListedCandidate, NextReviewItem, ReviewItem
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
         UpdateChannel,
     )
     from understudy.wire.checkpoints import CheckpointView
+    from understudy.wire.doors import PublishFiles
     from understudy.wire.events import RunEventView
     from understudy.wire.lab import InspectText, LabReportView
     from understudy.wire.learnings import (
@@ -204,6 +206,7 @@ ANSWERS: Final = {
     "understudy.core.page": "Page",
     "understudy.deliveries.model": "DeliveryLog",
     "understudy.evolution.record": "EvolutionEntry",
+    "understudy.foreign.publication": "RepositoryPublication",
     "understudy.inbox.service": "InboxPage",
     "understudy.learnings.bulk": "BulkResult",
     "understudy.learnings.candidates": "ListedCandidate NextReviewItem ReviewItem",
@@ -1425,6 +1428,16 @@ class ProjectsCalls(Group[S]):
         """Remove a link, unless an unfinished task is discussed there."""
 
 
+class PublicationsCalls(Group[S]):
+    """Calls about publications."""
+
+    @POST("/v1/publications")
+    def create(self, body: PublishFiles, *, key: str | None = None) -> RepositoryPublication:
+        """Write reviewed learnings and granted skills into a repository on the daemon's machine.
+        What people changed in the block is proposed first. With `check`, compare and write
+        nothing."""
+
+
 class QuestionsCalls(QuestionAnswers[S]):
     """Calls about questions."""
 
@@ -2387,6 +2400,7 @@ class Operations(Generic[S]):
         self.playbooks: PlaybooksCalls[S] = PlaybooksCalls(transport)
         self.project_tasks: ProjectTasksCalls[S] = ProjectTasksCalls(transport)
         self.projects: ProjectsCalls[S] = ProjectsCalls(transport)
+        self.publications: PublicationsCalls[S] = PublicationsCalls(transport)
         self.questions: QuestionsCalls[S] = QuestionsCalls(transport)
         self.rollouts: RolloutsCalls[S] = RolloutsCalls(transport)
         self.routes: RoutesCalls[S] = RoutesCalls(transport)

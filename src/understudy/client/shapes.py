@@ -130,6 +130,12 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "Cost": "part when tokens",
         "SwitchInForce": "name value on costs:[Cost]?[]",
     },
+    "understudy.foreign.publication": {
+        "RepositoryPublication": "directory project_id?null learning_ids?[] skills?[] written?[] removed?[] drift:[Drift]?[] candidate_ids?[] refused_edits?0 key_id?null",
+    },
+    "understudy.foreign.publication_lock": {
+        "Drift": "path reason",
+    },
     "understudy.guard.rule": {
         "Finding": "rule_id category path line reason",
     },

@@ -42,7 +42,9 @@ from understudy.evolution.usage_review import Suggester
 from understudy.foreign.folders import Folders
 from understudy.foreign.held import HeldWrites
 from understudy.foreign.hooks import Hooks
+from understudy.foreign.publication import PublicationService
 from understudy.foreign.record import ForeignTurns
+from understudy.foreign.statements import Statements
 from understudy.inbox.service import InboxService
 from understudy.mailboxes.outgoing import RunMail
 from understudy.mailboxes.service import MailboxService
@@ -144,6 +146,16 @@ class Services:
         )
         self.hooks = Hooks(
             units=units, clock=clock, turns=self.foreign, held=self.agents.held_writes
+        )
+        self.statements = Statements(
+            clock=clock, guard=self.learning.guard, listeners=self.learning.listeners
+        )
+        self.publications = PublicationService(
+            units=units,
+            clock=clock,
+            catalogue=self.skills.catalogue,
+            statements=self.statements,
+            keys=self.keys,
         )
         self.firing = _firing(resources, self.intake, self.tokens)
         self.schedules = _schedules(resources, self.firing)
