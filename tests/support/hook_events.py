@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.api_in_process import Caller
-from understudy.foreign.folders import CONNECTED
+from understudy.foreign.connections import CONNECTED
 
 TALK = "5f0c3a52-2f0f-4a3e-9f39-0f1f6a0c9d11"
 

@@ -5,6 +5,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -125,6 +126,8 @@ class Findings:
     status: Mapping[str, Any] | None = None
     routes: Sequence[Mapping[str, Any]] | None = None
     home: Home | None = None
+    # Each coding agent that is connected here: what is known, and what to do about it.
+    clients: Sequence[tuple[str, str | None]] = ()
 
 
 def check_daemon(found: Findings) -> Iterator[Check]:
@@ -271,6 +274,13 @@ def check_disk(found: Findings) -> Iterator[Check]:
         yield Check(code="disk", severity="info", message=f"{megabytes} MB are free")
 
 
+def check_clients(found: Findings) -> Iterator[Check]:
+    """The events of connected coding agents arrive."""
+    for message, fix in found.clients:
+        severity: Severity = "info" if fix is None else "warning"
+        yield Check(code="client", severity=severity, message=message, fix=fix)
+
+
 def check_run_memory(found: Findings) -> Iterator[Check]:
     """Run memories are consistent."""
     if found.status is None or "run_memory" not in found.status:
@@ -308,6 +318,7 @@ RULES: Final[tuple[Callable[[Findings], Iterator[Check]], ...]] = (
     check_routes,
     check_home,
     check_disk,
+    check_clients,
     check_run_memory,
     check_learning,
     check_health,
@@ -390,10 +401,12 @@ def look(where: "ClientSettings") -> Findings:
         with Client(where.url, where.token, retries=Retries(delays_s=())) as client:
             ready = client.daemon.is_ready()
             try:
+                status = client.status().model_dump()
                 return replace(
                     base,
                     ready=ready,
-                    status=client.status().model_dump(),
+                    status=status,
+                    clients=_clients(base.home, status.get("clients")),
                     routes=[route.model_dump() for route in client.routes.list()],
                 )
             except ProblemError as problem:
@@ -403,6 +416,16 @@ def look(where: "ClientSettings") -> Findings:
     except ClientError as problem:
         reason = str(problem)
     return replace(base, unreachable=reason)
+
+
+def _clients(home: Home | None, seen: Mapping[str, Any] | None) -> list[tuple[str, str | None]]:
+    """What is known of the coding agents that are connected in the home."""
+    if home is None:
+        return []
+    from understudy.cli.connect import findings
+    from understudy.foreign.connections import connections
+
+    return [(told, fix) for _, told, fix in findings(connections(Path(home.path)), seen or {})]
 
 
 def local_home(url: str) -> Home | None:

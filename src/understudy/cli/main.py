@@ -52,6 +52,14 @@ COMMANDS: Final[Mapping[str, LazyEntry]] = {
         "Open the console in a browser, where one click signs in; the link works once.",
         "access:open_console",
     ),
+    "connect": LazyEntry(
+        "Put Claude Code or Codex under review; `connect status` says whether its events arrive.",
+        "connect:connect",
+    ),
+    "disconnect": LazyEntry(
+        "Take a tool out of review: its files are as they were before, and its token ends.",
+        "connect:disconnect",
+    ),
     "inbox": LazyEntry(
         "List what waits for a person: approvals, questions, proposals, skill drafts, rollout steps, candidates.",
         "inbox:inbox",

@@ -14,6 +14,7 @@ from understudy.daemon.memory_status import memory_sections, memory_warnings
 from understudy.daemon.rollout_status import rollout_warnings
 from understudy.daemon.skill_status import skill_warnings
 from understudy.engine.heartbeat import lock_number
+from understudy.foreign.hook_events import HookTool
 from understudy.mcp_client.model import ServerState
 from understudy.runs.model import RunStatus
 from understudy.storage.feed import OldestWriter
@@ -49,6 +50,7 @@ class StatusReport:
             last_sequence = unit.journal.last_sequence()
             holder = unit.feed.holder()
             defaults = services.defaults(unit)
+            clients = unit.client_events.seen([str(tool) for tool in HookTool])
         run_memory = services.run_memories.status(began)
         learning = services.learning.status(began)
         skills = services.skills.status(in_full=in_full)
@@ -76,6 +78,7 @@ class StatusReport:
                 "debug_level": str(defaults.debug_level),
             },
             "events": {"last_sequence": last_sequence},
+            "clients": clients,
             "storage": {
                 "kind": "sqlite" if resources.settings.is_sqlite else "postgresql",
                 **({"connections": connections} if connections else {}),

@@ -1,6 +1,5 @@
 """The folders of connected agents, in which the daemon may read and write memory files."""
 
-import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,11 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from understudy.core.errors import coded_error
+from understudy.foreign.connections import connections
 from understudy.foreign.memory_files import is_memory
 from understudy.tools.text_files import replace
 
-# In the home of the daemon; `understudy connect` writes it.
-CONNECTED: Final = "connected.json"
 MAX_FILE_BYTES: Final = 256 * 1024
 _NO_LINK: Final = os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -25,10 +23,7 @@ class Folders:
 
     def connected(self) -> tuple[Path, ...]:
         """The connected folders; none where the list is absent or damaged."""
-        with suppress(OSError, ValueError, TypeError, KeyError):
-            listed = json.loads((self.home / CONNECTED).read_text())
-            return tuple(Path(folder) for each in listed for folder in each["folders"])
-        return ()
+        return tuple(Path(name) for each in connections(self.home) for name in each.folders)
 
     def may_touch(self, path: str) -> bool:
         """Whether a path is a memory file in a connected folder, with no link on the way."""

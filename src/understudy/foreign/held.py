@@ -53,6 +53,8 @@ class Place:
     agent_id: str
     directory: str
     run_id: str
+    # The memory that the client keeps for the folder, beside its transcripts.
+    memory: str = ""
     untrusted_sources: tuple[str, ...] = (str(TaintSource.OTHER_AGENT),)
 
 
@@ -166,7 +168,8 @@ class HeldWrites:
     def _watched(self, unit: "Unit", place: Place) -> Iterator[str]:
         known = (file.name for file in unit.agents.files(place.agent_id))
         here = (_absolute(place, name) for name in WATCHED)
-        yield from dict.fromkeys(it for it in (*known, *here) if it.startswith("/"))
+        paths = (*known, *here, place.memory)
+        yield from dict.fromkeys(it for it in paths if it.startswith("/"))
 
     def _propose(
         self, unit: "Unit", place: Place, name: str, content: str, base: int

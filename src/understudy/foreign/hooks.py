@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.core.clock import DAY_MS, Clock
@@ -11,6 +11,7 @@ from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.foreign.context import context_of, standing
 from understudy.foreign.held import MAX_PATH_CHARS, HeldWrites, Place
+from understudy.foreign.hook_events import HookEvent, HookTool
 from understudy.foreign.memory_files import MAX_WRITES, MemoryWrite, memory_writes
 from understudy.foreign.record import ForeignTurns
 from understudy.foreign.turn import ForeignCall, ForeignConversation, ForeignTurn, turn_key
@@ -59,25 +60,6 @@ KNOWN_FIELDS: Final = frozenset(
 TOO_MANY: Final = (
     "Understudy refuses this call: it writes more than {limit} memory files. Write fewer at once."
 )
-
-
-class HookTool(StrEnum):
-    """A coding agent whose hooks we answer."""
-
-    CLAUDE_CODE = "claude-code"
-    CODEX = "codex"
-
-
-class HookEvent(StrEnum):
-    """An event that we act on; every other one is answered with nothing."""
-
-    SESSION_START = "SessionStart"
-    PROMPT = "UserPromptSubmit"
-    TOOL_ASKED = "PreToolUse"
-    TOOL_USED = "PostToolUse"
-    TOOL_FAILED = "PostToolUseFailure"
-    STOP = "Stop"
-    SESSION_END = "SessionEnd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,11 +182,13 @@ class Hooks:
     def _place(self, it: "Arrival") -> Place:
         """Where an event came from; its run is stored when the turn ends."""
         turn = self._turn(it, it.unit.client_events.of(it.session.session_id))
+        transcript = _text(it.event, "transcript_path", MAX_PATH_CHARS)
         return Place(
             principal=it.principal,
             agent_id=it.session.agent_id,
             directory=_text(it.event, "cwd", MAX_PATH_CHARS),
             run_id=it.conversation.run_id(it.principal.user_id, turn.turn),
+            memory=str(PurePosixPath(transcript).parent / "memory" / "MEMORY.md"),
         )
 
     def _key(self, it: "Arrival", typed: str) -> str:

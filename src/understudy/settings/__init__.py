@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.settings.client import (
     DEFAULT_BIND,
+    ClientFolders,
     ClientSettings,
     SettingsError,
+    client_folders,
     client_settings,
     editor_command,
 )
@@ -51,6 +53,7 @@ if not TYPE_CHECKING:
 __all__ = [
     "DEFAULT_BIND",
     "BackgroundConfig",
+    "ClientFolders",
     "ClientSettings",
     "DatabaseConfig",
     "DebugLevel",
@@ -60,6 +63,7 @@ __all__ = [
     "RouteConfig",
     "Settings",
     "SettingsError",
+    "client_folders",
     "client_settings",
     "editor_command",
     "load_settings",

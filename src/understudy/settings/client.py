@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 # A daemon that listens on every address is reached at this machine's own.
@@ -30,6 +31,26 @@ def client_settings(environment: Mapping[str, str] | None = None) -> ClientSetti
         host, port = split_bind(env.get("UNDERSTUDY_BIND") or DEFAULT_BIND)
         url = f"http://{_REACHED_AT.get(host, host)}:{port}"
     return ClientSettings(url=url, token=env.get("UNDERSTUDY_TOKEN") or None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFolders:
+    """Where a person and their coding agents keep their settings."""
+
+    person: Path
+    claude_code: Path
+    codex: Path
+
+
+def client_folders(environment: Mapping[str, str] | None = None) -> ClientFolders:
+    """The home of a person, and the folders of Claude Code and Codex."""
+    env = os.environ if environment is None else environment
+    person = Path(env.get("HOME") or "~").expanduser()
+    return ClientFolders(
+        person=person,
+        claude_code=Path(env.get("CLAUDE_CONFIG_DIR") or person / ".claude"),
+        codex=Path(env.get("CODEX_HOME") or person / ".codex"),
+    )
 
 
 def editor_command(environment: Mapping[str, str] | None = None) -> str | None:

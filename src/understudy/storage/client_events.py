@@ -1,6 +1,6 @@
 """The events of clients whose turn goes on: kept until the turn is recorded."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -50,6 +50,14 @@ class ClientEventStore:
         values = {"agent": agent_id, "since": since_ms}
         return self._connection.execute(_OPEN, values).first() is not None
 
+    def seen(self, agent_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+        """How many conversations each of these agents has, and when the newest began."""
+        rows = self._connection.execute(_SEEN, {"agents": list(agent_ids)}).all()
+        return {
+            row.agent_id: {"sessions": row.sessions, "newest_at_ms": row.newest_at_ms}
+            for row in rows
+        }
+
     def take(self, session_id: str) -> tuple[ClientEvent, ...]:
         """The events of a session in order; they are kept no longer."""
         kept = self.of(session_id)
@@ -69,5 +77,14 @@ _OPEN: Final = (
         client_events.c.at_ms >= sa.bindparam("since"),
     )
     .limit(1)
+)
+_SEEN: Final = (
+    sa.select(
+        sessions.c.agent_id,
+        sa.func.count().label("sessions"),
+        sa.func.max(sessions.c.created_at_ms).label("newest_at_ms"),
+    )
+    .where(sessions.c.agent_id.in_(sa.bindparam("agents", expanding=True)))
+    .group_by(sessions.c.agent_id)
 )
 _DROP: Final = sa.delete(client_events).where(_IS_OF)

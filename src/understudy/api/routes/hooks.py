@@ -10,7 +10,7 @@ from understudy.api.operations import client
 from understudy.api.services import Caller, Services
 from understudy.core.records import JsonObject
 from understudy.core.strict_json import parse_mended
-from understudy.foreign.hooks import HookTool
+from understudy.foreign.hook_events import HookTool
 
 router = APIRouter(tags=["doors"], route_class=GatedRoute)
 # A tool's answer may be long; what is kept of it is not.
