@@ -28,7 +28,7 @@ def wish(channels: ChannelHarness, content: str = "An idea", **fields: Any) -> S
 
 def state(channels: ChannelHarness, stimulus: Stimulus) -> tuple[str, str | None]:
     with channels.units.read() as unit:
-        found = unit.channel_turns.stimulus(stimulus.stimulus_id)
+        found = unit.stimuli.get(stimulus.stimulus_id)
     assert found is not None
     return str(found.status), found.last_error
 

@@ -286,8 +286,8 @@ def test_a_lease_whose_run_is_gone_is_removed(channels: ChannelHarness) -> None:
     channels.say("Well?")
     [lease] = channels.leases()
     with channels.units.write() as unit:
-        unit.channel_turns.remove(lease.turn_id)
-        unit.channel_turns.add(replace(lease, active_run_id="run_gone"))
+        unit.channel_turns.delete(lease.turn_id)
+        unit.channel_turns.insert(replace(lease, active_run_id="run_gone"))
     channels.work()
 
     assert channels.leases() == ()

@@ -220,8 +220,8 @@ def test_tokens_are_found_by_hash_listed_and_deleted(units: Units) -> None:
         assert unit.tokens.by_hash(second.token_hash) == second
         assert unit.tokens.by_hash("unknown") is None
         assert unit.tokens.page(PageRequest()).items == (second, first)
-        assert unit.tokens.delete("tok_1") == first
-        assert unit.tokens.delete("tok_1") is None
+        assert unit.tokens.delete("tok_1")
+        assert not unit.tokens.delete("tok_1")
         assert unit.tokens.by_hash(first.token_hash) is None
 
 

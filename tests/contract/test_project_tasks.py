@@ -575,7 +575,7 @@ async def test_a_task_is_talked_about_in_the_first_channel_of_its_project(
     assert f"channel hall, thread {kickoff.message_id}" in texts(fake)[0]
     # It starts no turn of anybody: the assignee has its run.
     with units.read() as unit:
-        assert unit.channel_messages.due_threads(2**62, limit=10) == ()
+        assert unit.threads.due(2**62, limit=10) == ()
     crew.change("dig", status=TaskStatus.PENDING)
     unlink = crew.projects.unlink_channel
     assert refused(lambda: unlink(ALICE, "garden", "hall")) == "channel_in_use"

@@ -273,7 +273,7 @@ async def test_a_replay_that_ended_while_the_judge_thought_stays_as_it_is(
 
     def think(_: SeenRequest) -> str:
         with replays.bench.stage.units.write() as unit:
-            unit.rollout_trials.update(
+            unit.rollout_trials.end(
                 replace(trial, state=TrialState.FAILED, reason="another daemon was quicker")
             )
         return '{"success": true}'

@@ -298,10 +298,10 @@ def test_a_trial_ends_once(units: Units) -> None:
     passed = replace(started, state=TrialState.PASSED, ended_at_ms=NOW + 1, report={"cases": []})
 
     with units.write() as unit:
-        assert unit.rollout_trials.update(started)
+        assert unit.rollout_trials.end(started)
         assert unit.rollout_trials.of_run("run_1") == started
-        assert unit.rollout_trials.update(passed)
-        assert not unit.rollout_trials.update(replace(passed, state=TrialState.FAILED))
+        assert unit.rollout_trials.end(passed)
+        assert not unit.rollout_trials.end(replace(passed, state=TrialState.FAILED))
 
     with units.read() as unit:
         assert unit.rollout_trials.get("trl_1") == passed

@@ -199,7 +199,7 @@ class SigningKeyService:
             key = unit.signing_keys.get(key_id)
             if key is None:
                 raise coded_error("keys/key_not_found", key_id=key_id)
-            unit.signing_keys.remove(key_id)
+            unit.signing_keys.delete(key_id)
             now = self.clock.now_ms()
             unit.audit.add(audit.done(principal, "keys.remove", key_id, at_ms=now, reason=key.name))
         self._path(key_id).unlink(missing_ok=True)

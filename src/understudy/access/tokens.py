@@ -98,7 +98,7 @@ class TokenService:
             locale=locale,
         )
         with self.units.write() as unit:
-            unit.tokens.add(token)
+            unit.tokens.insert(token)
             entry = audit.done(
                 principal, "tokens.create", token.token_id, at_ms=token.created_at_ms
             )
@@ -116,7 +116,7 @@ class TokenService:
             is_last = not self.admin_token and unit.tokens.lock_admins() == {token_id}
             if is_last and not leave_no_admin:
                 raise coded_error("tokens/last_admin_token", token_id=token_id)
-            if unit.tokens.delete(token_id) is None:
+            if not unit.tokens.delete(token_id):
                 raise coded_error("tokens/token_not_found", token_id=token_id)
             now = self.clock.now_ms()
             unit.audit.add(audit.done(principal, "tokens.delete", token_id, at_ms=now))

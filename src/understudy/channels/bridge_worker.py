@@ -81,7 +81,7 @@ class BridgeDuty:
             return Claim(due_at_ms=due)
         with self.units.write() as unit:
             items: list[Item] = [
-                *unit.bridges.claim_deliveries(now, until_ms=now + LEASE_MS, limit=limit),
+                *unit.bridges.deliveries.claim(now, until_ms=now + LEASE_MS, limit=limit),
                 *unit.bridges.claim_mailboxes(now, until_ms=now + LEASE_MS, limit=limit),
             ]
         return Claim(items=tuple(items), due_at_ms=due)
@@ -197,7 +197,7 @@ class BridgeDuty:
     def _store(self, delivery: BridgeDelivery) -> None:
         is_pending = delivery.status is BridgeDeliveryStatus.PENDING
         with self.units.write() as unit:
-            unit.bridges.update_delivery(
+            unit.bridges.deliveries.update(
                 delivery if is_pending else replace(delivery, due_at_ms=None)
             )
         log.info(

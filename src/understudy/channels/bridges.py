@@ -157,7 +157,7 @@ class BridgeService:
         """The deliveries of a bridge, newest first."""
         with self.units.read() as unit:
             require_bridge(unit, bridge_id, channel_id)
-            return unit.bridges.deliveries(bridge_id, request)
+            return unit.bridges.deliveries.page(bridge_id, request)
 
     def hear(self, bridge_id: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any]:
         """Accept a connector's request; returns the answer that it expects."""
@@ -205,7 +205,7 @@ class BridgeService:
             ):
                 continue
             now = self.clock.now_ms()
-            unit.bridges.add_delivery(
+            unit.bridges.deliveries.insert(
                 BridgeDelivery(
                     delivery_id=new_id("bdl"),
                     bridge_id=bridge.bridge_id,

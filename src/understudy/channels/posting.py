@@ -152,7 +152,7 @@ class Posting:
         self, unit: "Unit", channel: Channel, message: ChannelMessage, topic: Topic
     ) -> None:
         """Update the thread, with the request that somebody answers."""
-        thread = unit.channel_messages.thread(message.root_id)
+        thread = unit.threads.get(message.root_id)
         now = message.created_at_ms
         if thread is None:
             is_session = message.sender_session_id is not None and topic.kind is TopicKind.HUMAN
@@ -183,7 +183,7 @@ class Posting:
         )
         if wants_answer and not channel.paused:
             thread = replace(thread, wish_message_id=message.message_id, due_at_ms=now, failures=0)
-        unit.channel_messages.put_thread(thread)
+        unit.threads.put(thread)
 
 
 def _parts(

@@ -247,7 +247,7 @@ class ChannelService:
         """The threads of a channel, newest first."""
         with self.units.read() as unit:
             require_channel(unit, channel_id)
-            return unit.channel_messages.threads(channel_id, request)
+            return unit.threads.page(channel_id, request)
 
     def events(
         self, channel_id: str, *, after: int, limit: int

@@ -69,7 +69,7 @@ class StimulusService:
         with self.units.write() as unit:
             channel = require_channel(unit, channel_id, lock=True)
             if call_digest is not None:
-                made = unit.channel_turns.stimulus_of_call(call_digest)
+                made = unit.stimuli.of_call(call_digest)
                 if made is not None:
                     return made
             stimulus = self._made(unit, principal, channel, wanted, call_digest=call_digest)
@@ -86,11 +86,11 @@ class StimulusService:
         """The stimuli of a channel, newest first."""
         with self.units.read() as unit:
             require_channel(unit, channel_id)
-            return unit.channel_turns.stimuli(channel_id, request, status=status)
+            return unit.stimuli.page(channel_id, request, status=status)
 
     def dispatch(self, unit: "Unit", channel: Channel, stimulus_id: str) -> None:
         """Post what a stimulus says, postpone it, or cancel it with the reason."""
-        stimulus = unit.channel_turns.stimulus(stimulus_id, lock=True)
+        stimulus = unit.stimuli.get(stimulus_id, lock=True)
         now = self.clock.now_ms()
         if stimulus is None or stimulus.due_at_ms is None or stimulus.due_at_ms > now:
             return  # another daemon was faster
@@ -148,7 +148,7 @@ class StimulusService:
 
     def _queued(self, unit: "Unit", channel: Channel, stimulus: Stimulus) -> Stimulus:
         """Insert a stimulus; an equal pending one coalesces with it, an older one is superseded."""
-        waiting = unit.channel_turns.pending_stimuli(channel.channel_id)
+        waiting = unit.stimuli.pending(channel.channel_id)
         alike = next((each for each in waiting if _is_alike(each, stimulus)), None)
         if alike is not None:
             stimulus = replace(
@@ -159,20 +159,20 @@ class StimulusService:
             )
         for older in (each for each in waiting if _is_replaced(each, stimulus)):
             self._move(unit, older, StimulusStatus.SUPERSEDED, replaced_by=stimulus.stimulus_id)
-        left = len(unit.channel_turns.pending_stimuli(channel.channel_id))
+        left = len(unit.stimuli.pending(channel.channel_id))
         limit = channel.autonomy_policy.max_pending_stimuli
         if alike is None and left >= limit:
             raise coded_error("channels/stimuli_full", limit=limit)
-        unit.channel_turns.add_stimulus(stimulus)
+        unit.stimuli.add(stimulus)
         return stimulus
 
     def _thread(self, unit: "Unit", stimulus: Stimulus) -> ThreadWork | None:
         """The thread of a stimulus; None where it opens one."""
         if stimulus.thread_root_message_id is not None:
-            return unit.channel_messages.thread(stimulus.thread_root_message_id)
+            return unit.threads.get(stimulus.thread_root_message_id)
         if stimulus.dedupe_key is None:
             return None
-        return unit.channel_messages.open_thread(stimulus.channel_id, stimulus.dedupe_key)
+        return unit.threads.open(stimulus.channel_id, stimulus.dedupe_key)
 
     def _held_back(
         self, unit: "Unit", channel: Channel, thread: ThreadWork | None
@@ -183,7 +183,7 @@ class StimulusService:
             return "paused", now + RETRY_MS
         if thread is not None:
             return None, None
-        roots = unit.channel_messages.autonomous_roots(channel.channel_id, since_ms=now - HOUR_MS)
+        roots = unit.threads.autonomous_roots(channel.channel_id, since_ms=now - HOUR_MS)
         opened = [each.created_at_ms for each in roots]
         active = sum(each.status not in OVER for each in roots)
         quiet_until = max(opened, default=0) + policy.quiet_period_ms_after_root_post
@@ -235,7 +235,7 @@ class StimulusService:
             attempts=stimulus.attempts + 1,
             updated_at_ms=self.clock.now_ms(),
         )
-        unit.channel_turns.update_stimulus(later)
+        unit.stimuli.update(later)
 
     def _move(
         self, unit: "Unit", stimulus: Stimulus, status: StimulusStatus, **fields: Any
@@ -244,7 +244,7 @@ class StimulusService:
         moved = replace(
             stimulus, status=status, due_at_ms=None, updated_at_ms=self.clock.now_ms(), **fields
         )
-        unit.channel_turns.update_stimulus(moved)
+        unit.stimuli.update(moved)
         return moved
 
 

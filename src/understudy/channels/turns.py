@@ -106,7 +106,7 @@ class Turns:
         """Start turns for the message that a thread waits with, or postpone it."""
         message = unit.channel_messages.get(thread.wish_message_id or "")
         done = replace(thread, wish_message_id=None, due_at_ms=None, failures=0)
-        unit.channel_messages.put_thread(done)
+        unit.threads.put(done)
         if message is None or channel.paused:
             return
         question = self.question(unit, channel, message)
@@ -130,7 +130,7 @@ class Turns:
     def settle(self, unit: "Unit", channel: Channel, lease: TurnLease, run: Run | None) -> None:
         """Publish the output of a turn, and start the next turn."""
         posted = self._publish(unit, channel, lease, run)
-        unit.channel_turns.remove(lease.turn_id)
+        unit.channel_turns.delete(lease.turn_id)
         outcome = _outcome(lease, run, posted)
         message_id = posted.message_id if posted else None
         self._tell(unit, lease, "ended", outcome=outcome, message_id=message_id)
@@ -211,9 +211,9 @@ class Turns:
         queued = () if question is None else self._queued(unit, channel, lease, question)
         if question is None or not queued:
             return False
-        unit.channel_turns.remove(lease.turn_id)
+        unit.channel_turns.delete(lease.turn_id)
         if not self._start(unit, channel, question, queued, most=1, instead_of=lease):
-            unit.channel_turns.add(lease)
+            unit.channel_turns.insert(lease)
             return False
         self._tell(unit, lease, "handed_over", outcome=TurnOutcome.TOOK_TOO_LONG)
         if lease.active_run_id is not None:
@@ -301,7 +301,7 @@ class Turns:
         queue = tuple(each.session_id for each in left)
         for lease in started:
             leased = replace(lease, queued_candidate_session_ids=queue)
-            unit.channel_turns.add(leased)
+            unit.channel_turns.insert(leased)
             self._tell(unit, leased, "started")
         self._forget_queued(unit, under_way, started)
         return started

@@ -63,8 +63,8 @@ class ChannelDuty:
             expiry = unit.channel_turns.next_expiry_ms()
             dues = (
                 expiry,
-                unit.channel_messages.next_due_ms(),
-                unit.channel_turns.next_stimulus_ms(),
+                unit.threads.next_due_ms(),
+                unit.stimuli.next_due_ms(),
             )
         due = min((each for each in dues if each is not None), default=None)
         if failed:
@@ -79,8 +79,8 @@ class ChannelDuty:
         now = self.clock.now_ms()
         with self.units.read() as unit:
             over = unit.channel_turns.due(now, limit=AT_ONCE)
-            waiting = unit.channel_messages.due_threads(now, limit=AT_ONCE)
-            stimuli = unit.channel_turns.due_stimuli(now, limit=AT_ONCE)
+            waiting = unit.threads.due(now, limit=AT_ONCE)
+            stimuli = unit.stimuli.due(now, limit=AT_ONCE)
         done = [
             *self._each(over, self._end_turn, failed),
             *self._each(stimuli, self.stimuli.dispatch, failed),
@@ -116,26 +116,26 @@ class ChannelDuty:
         return True
 
     def _end_turn(self, unit: "Unit", channel: Channel, turn_id: str) -> None:
-        lease = unit.channel_turns.lease(turn_id)
+        lease = unit.channel_turns.get(turn_id)
         if lease is None:
             return  # another daemon was faster
         self.turns.expire(unit, channel, lease, _run_of(unit, lease.active_run_id))
 
     def _drive(self, unit: "Unit", channel: Channel, root_id: str) -> None:
-        thread = unit.channel_messages.thread(root_id)
+        thread = unit.threads.get(root_id)
         if thread is not None and thread.wish_message_id is not None:
             self.turns.drive(unit, channel, thread)
 
     def _postpone(self, key: str) -> None:
         """Retry a thread later; give up after too many failures."""
         with self.units.write() as unit:
-            thread = unit.channel_messages.thread(key)
+            thread = unit.threads.get(key)
             if thread is None or thread.due_at_ms is None:
                 return
             failures = thread.failures + 1
             wait = BACK_OFF_MS * 2**failures
             later = self.clock.now_ms() + wait if failures < MAX_FAILURES else None
-            unit.channel_messages.put_thread(replace(thread, failures=failures, due_at_ms=later))
+            unit.threads.put(replace(thread, failures=failures, due_at_ms=later))
 
 
 def run_ended(ring: Callable[[], None], unit: "Unit", run: Run) -> None:

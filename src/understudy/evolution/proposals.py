@@ -158,7 +158,7 @@ def propose(
         user_id=proposed.user_id,
         untrusted_sources=proposed.untrusted_sources,
     )
-    unit.proposals.add(proposal)
+    unit.proposals.insert(proposal)
     unit.audit.add(
         audit.done(
             principal,

@@ -83,7 +83,7 @@ class TaskService:
                 run_id=wanted.run_id,
                 call_digest=wanted.call_digest,
             )
-            unit.tasks.add(task)
+            unit.tasks.insert(task)
             self._record(unit, principal, "tasks.create", task)
             return tasks.detail(task)
 

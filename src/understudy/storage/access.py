@@ -16,7 +16,7 @@ from understudy.core.principal import Role
 from understudy.runs.model import Receipt
 from understudy.runtime.two_people import SecondApproval, TwoApprovers
 from understudy.storage.chains import CONTENT, content_digest
-from understudy.storage.rows import DAMAGED, from_row, insert_new, read_record, select_page, to_row
+from understudy.storage.rows import DAMAGED, from_row, insert_new, read_record, select_page
 from understudy.storage.schema import (
     audit,
     receipts,
@@ -25,32 +25,21 @@ from understudy.storage.schema import (
     signing_keys,
     tokens,
 )
+from understudy.storage.table import Table
 from understudy.storage.visible_connection import VisibleConnection
 
 
-class TokenStore:
+class TokenStore(Table[TokenRecord]):
     """Tokens in a table, stored as hashes."""
 
-    def __init__(self, connection: VisibleConnection) -> None:
-        self._connection = connection
-
-    def add(self, token: TokenRecord) -> None:
-        """Store a new token."""
-        self._connection.execute(sa.insert(tokens).values(to_row(token, tokens)))
+    table = tokens
+    kind = TokenRecord
+    order = ("created_at_ms", "token_id")
+    newest_first = True
 
     def by_hash(self, token_hash: str) -> TokenRecord | None:
         """The token with this hash."""
-        return self._one(tokens.c.token_hash == token_hash)
-
-    def get(self, token_id: str) -> TokenRecord | None:
-        """The token with this id."""
-        return self._one(tokens.c.token_id == token_id)
-
-    def delete(self, token_id: str) -> TokenRecord | None:
-        """Remove a token; None when there was none."""
-        stored = self.get(token_id)
-        self._connection.execute(sa.delete(tokens).where(tokens.c.token_id == token_id))
-        return stored
+        return self._one(self._select(token_hash=token_hash))
 
     def lock_admins(self) -> frozenset[str]:
         """The ids of the admins' tokens, locked until the unit ends."""
@@ -59,14 +48,7 @@ class TokenStore:
 
     def page(self, request: PageRequest) -> Page[TokenRecord]:
         """Tokens, newest first."""
-        return select_page(
-            self._connection,
-            sa.select(tokens),
-            request,
-            by=(tokens.c.created_at_ms, tokens.c.token_id),
-            read=partial(from_row, kind=TokenRecord),
-            descending=True,
-        )
+        return self._page(request, self._select())
 
     def any(self) -> bool:
         """Whether any token exists."""
@@ -78,37 +60,17 @@ class TokenStore:
         query = sa.select(tokens.c.role).where(tokens.c.user_id == user_id).distinct()
         return frozenset(Role(role) for role in self._connection.execute(query).scalars())
 
-    def _one(self, where: sa.ColumnElement[bool]) -> TokenRecord | None:
-        row = self._connection.execute(sa.select(tokens).where(where)).first()
-        return None if row is None else from_row(row, TokenRecord)
 
-
-class SigningKeyStore:
+class SigningKeyStore(Table[SigningKey]):
     """Signing keys in a table, without the private keys."""
 
-    def __init__(self, connection: VisibleConnection) -> None:
-        self._connection = connection
-
-    def add(self, key: SigningKey) -> bool:
-        """Insert a key; False when its id or name is taken."""
-        return insert_new(self._connection, signing_keys, asdict(key))
-
-    def get(self, key_id: str) -> SigningKey | None:
-        """The key with this id."""
-        query = sa.select(signing_keys).where(signing_keys.c.key_id == key_id)
-        row = self._connection.execute(query).first()
-        return None if row is None else from_row(row, SigningKey)
+    table = signing_keys
+    kind = SigningKey
 
     def all(self) -> tuple[SigningKey, ...]:
         """The keys, newest first."""
-        query = sa.select(signing_keys).order_by(
-            signing_keys.c.created_at_ms.desc(), signing_keys.c.key_id
-        )
-        return tuple(from_row(row, SigningKey) for row in self._connection.execute(query))
-
-    def remove(self, key_id: str) -> None:
-        """Delete a key."""
-        self._connection.execute(sa.delete(signing_keys).where(signing_keys.c.key_id == key_id))
+        query = self._select().order_by(signing_keys.c.created_at_ms.desc(), signing_keys.c.key_id)
+        return tuple(map(self._read, self._connection.execute(query)))
 
 
 class ReceiptStore:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from understudy.agents.model import UNREADABLE, Agent, ContextFile
 from understudy.core.page import Page, PageRequest
-from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
+from understudy.storage.rows import from_row, insert_new, select_page, to_row
 from understudy.storage.schema import (
     agent_files,
     agents,
@@ -15,6 +15,7 @@ from understudy.storage.schema import (
     sessions,
     user_context_files,
 )
+from understudy.storage.table import Table
 from understudy.storage.visible_connection import VisibleConnection
 
 # The columns that identify the owner of a file, with their values.
@@ -103,37 +104,17 @@ def read_file(row: Any) -> ContextFile:
     return from_row(row, ContextFile)
 
 
-class AgentStore:
+class AgentStore(Table[Agent]):
     """Agents and their context files in two tables."""
 
-    def __init__(self, connection: VisibleConnection) -> None:
-        self._connection = connection
+    table = agents
+    kind = Agent
 
-    def get(self, agent_id: str) -> Agent | None:
-        """One agent."""
-        row = self._connection.execute(_AGENT, {"wanted": agent_id}).first()
-        return None if row is None else _read(row)
-
-    def add(self, agent: Agent) -> bool:
-        """Store a new agent; False when the id is taken."""
-        return insert_new(self._connection, agents, to_row(agent, agents))
-
-    def update(self, agent: Agent, *, expected_version: int) -> None:
-        """Replace an agent."""
-        replace_version(
-            self._connection,
-            agents,
-            agents.c.agent_id == agent.agent_id,
-            to_row(agent, agents),
-            expected_version=expected_version,
-        )
-
-    def delete(self, agent_id: str) -> bool:
+    def delete(self, *key: str) -> bool:
         """Delete an agent with its files and the proposals for them."""
         for table in (agent_files, user_context_files, file_proposals):
-            self._connection.execute(sa.delete(table).where(table.c.agent_id == agent_id))
-        done = self._connection.execute(sa.delete(agents).where(agents.c.agent_id == agent_id))
-        return done.rowcount == 1
+            self._connection.execute(sa.delete(table).where(table.c.agent_id.in_(key)))
+        return super().delete(*key)
 
     def in_use(self, agent_id: str) -> bool:
         """Whether a session belongs to this agent."""
@@ -142,9 +123,7 @@ class AgentStore:
 
     def page(self, request: PageRequest) -> Page[Agent]:
         """Agents by id."""
-        return select_page(
-            self._connection, sa.select(agents), request, by=(agents.c.agent_id,), read=_read
-        )
+        return self._page(request, self._select())
 
     def file(self, agent_id: str, name: str, *, version: int | None = None) -> ContextFile | None:
         """One version of a file, the newest when none is named."""
@@ -170,22 +149,17 @@ class AgentStore:
         """Versions of one file, newest first."""
         return _FILES.page(self._connection, {"agent_id": agent_id}, name, request)
 
+    def _read(self, row: Any) -> Agent:
+        # A damaged record must enable no switch, deny what rules might deny, and not hide the agent.
+        return from_row(
+            row,
+            Agent,
+            other_config=row.other_config if isinstance(row.other_config, dict) else {},
+            permissions=row.permissions if isinstance(row.permissions, dict) else UNREADABLE,
+        )
+
 
 _FILES: Final = FileTable(agent_files, "agent_id")
-# Compiled once, because it is executed before every tool call.
-_AGENT = sa.select(agents).where(agents.c.agent_id == sa.bindparam("wanted"))
-
-
-def _read(row: Any) -> Agent:
-    # A damaged record must enable no switch, deny what rules might deny, and not hide the agent.
-    return from_row(
-        row,
-        Agent,
-        other_config=row.other_config if isinstance(row.other_config, dict) else {},
-        permissions=row.permissions if isinstance(row.permissions, dict) else UNREADABLE,
-    )
-
-
 _USER_FILES: Final = FileTable(user_context_files, "agent_id", "user_id")
 
 

@@ -8,52 +8,56 @@ import sqlalchemy as sa
 from understudy.channels.bridge_model import Bridge, BridgeDelivery, BridgeDeliveryStatus
 from understudy.core.page import Page, PageRequest
 from understudy.storage.engine import Dialect
-from understudy.storage.rows import from_row, insert_new, replace_version, select_page, to_row
+from understudy.storage.rows import insert_new
 from understudy.storage.schema import bridge_deliveries, bridge_links, channel_bridges
+from understudy.storage.table import Table
 from understudy.storage.visible_connection import VisibleConnection
 
 
-class BridgeStore:
-    """Bridges, links and deliveries in three tables."""
+class BridgeDeliveries(Table[BridgeDelivery]):
+    """Outgoing deliveries."""
+
+    table = bridge_deliveries
+    kind = BridgeDelivery
+    order = ("created_at_ms", "delivery_id")
+    newest_first = True
+
+    def page(self, bridge_id: str, request: PageRequest) -> Page[BridgeDelivery]:
+        """The deliveries of a bridge, newest first."""
+        return self._page(request, self._select(bridge_id=bridge_id))
+
+    def claim(self, now_ms: int, *, until_ms: int, limit: int) -> Sequence[BridgeDelivery]:
+        """Claim due deliveries until a time."""
+        is_due = bridge_deliveries.c.due_at_ms <= now_ms
+        query = (
+            self._select(is_due, status=BridgeDeliveryStatus.PENDING)
+            .order_by(bridge_deliveries.c.created_at_ms, bridge_deliveries.c.delivery_id)
+            .limit(limit)
+        )
+        rows = self._connection.execute(self._dialect.locked_if_free(query)).all()
+        _hold(self._connection, bridge_deliveries, "delivery_id", rows, until_ms)
+        return [self._read(row) for row in rows]
+
+
+class BridgeStore(Table[Bridge]):
+    """Bridges with their links; deleting one deletes its links and deliveries."""
+
+    table = channel_bridges
+    kind = Bridge
 
     def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
-
-    def get(self, bridge_id: str) -> Bridge | None:
-        """One bridge."""
-        query = sa.select(channel_bridges).where(channel_bridges.c.bridge_id == bridge_id)
-        row = self._connection.execute(query).first()
-        return None if row is None else from_row(row, Bridge)
+        super().__init__(connection, dialect)
+        self.deliveries = BridgeDeliveries(connection, dialect)
 
     def of_channel(self, channel_id: str) -> tuple[Bridge, ...]:
         """The bridges of a channel."""
         found = self._connection.execute(_OF_CHANNEL, {"of": channel_id})
-        return tuple(from_row(row, Bridge) for row in found)
+        return tuple(map(self._read, found))
 
     def ids(self) -> tuple[str, ...]:
         """The ids of all bridges."""
         found = self._connection.execute(sa.select(channel_bridges.c.bridge_id)).scalars()
         return tuple(sorted(found))
-
-    def add(self, bridge: Bridge) -> bool:
-        """Store a new bridge; False when the id is taken."""
-        return insert_new(self._connection, channel_bridges, to_row(bridge, channel_bridges))
-
-    def update(self, bridge: Bridge, *, expected_version: int) -> None:
-        """Replace a bridge."""
-        replace_version(
-            self._connection,
-            channel_bridges,
-            channel_bridges.c.bridge_id == bridge.bridge_id,
-            to_row(bridge, channel_bridges),
-            expected_version=expected_version,
-        )
-
-    def delete(self, bridge_id: str) -> None:
-        """Remove a bridge with its links and deliveries."""
-        statement = sa.delete(channel_bridges).where(channel_bridges.c.bridge_id == bridge_id)
-        self._connection.execute(statement)
 
     def secrets(self) -> tuple[str, ...]:
         """Every credential of every bridge."""
@@ -84,55 +88,13 @@ class BridgeStore:
         row = {"bridge_id": bridge_id, "external_id": external_id, "message_id": message_id}
         insert_new(self._connection, bridge_links, row)
 
-    def add_delivery(self, delivery: BridgeDelivery) -> None:
-        """Queue a delivery."""
-        row = to_row(delivery, bridge_deliveries)
-        self._connection.execute(sa.insert(bridge_deliveries), row)
-
-    def update_delivery(self, delivery: BridgeDelivery) -> None:
-        """Update a delivery."""
-        statement = sa.update(bridge_deliveries).where(
-            bridge_deliveries.c.delivery_id == delivery.delivery_id
-        )
-        self._connection.execute(statement.values(to_row(delivery, bridge_deliveries)))
-
-    def deliveries(self, bridge_id: str, request: PageRequest) -> Page[BridgeDelivery]:
-        """The deliveries of a bridge, newest first."""
-        return select_page(
-            self._connection,
-            sa.select(bridge_deliveries).where(bridge_deliveries.c.bridge_id == bridge_id),
-            request,
-            by=(bridge_deliveries.c.created_at_ms, bridge_deliveries.c.delivery_id),
-            read=lambda row: from_row(row, BridgeDelivery),
-            descending=True,
-        )
-
-    def claim_deliveries(
-        self, now_ms: int, *, until_ms: int, limit: int
-    ) -> Sequence[BridgeDelivery]:
-        """Claim due deliveries until a time."""
-        query = (
-            sa.select(bridge_deliveries)
-            .where(bridge_deliveries.c.status == BridgeDeliveryStatus.PENDING)
-            .where(bridge_deliveries.c.due_at_ms <= now_ms)
-            .order_by(bridge_deliveries.c.created_at_ms, bridge_deliveries.c.delivery_id)
-            .limit(limit)
-        )
-        rows = self._connection.execute(self._dialect.locked_if_free(query)).all()
-        self._hold(bridge_deliveries, "delivery_id", rows, until_ms)
-        return [from_row(row, BridgeDelivery) for row in rows]
-
     def claim_mailboxes(self, now_ms: int, *, until_ms: int, limit: int) -> Sequence[Bridge]:
         """Claim bridges whose mailbox is due to be polled, until a time."""
-        query = (
-            sa.select(channel_bridges)
-            .where(channel_bridges.c.due_at_ms <= now_ms)
-            .order_by(channel_bridges.c.due_at_ms)
-            .limit(limit)
-        )
+        query = self._select(channel_bridges.c.due_at_ms <= now_ms)
+        query = query.order_by(channel_bridges.c.due_at_ms).limit(limit)
         rows = self._connection.execute(self._dialect.locked_if_free(query)).all()
-        self._hold(channel_bridges, "bridge_id", rows, until_ms)
-        return [from_row(row, Bridge) for row in rows]
+        _hold(self._connection, channel_bridges, "bridge_id", rows, until_ms)
+        return [self._read(row) for row in rows]
 
     def poll_at(self, bridge_id: str, at_ms: int) -> None:
         """Schedule the next poll of a mailbox; not for a bridge that was switched off meanwhile."""
@@ -152,11 +114,14 @@ class BridgeStore:
         dues = [each for each in (result.scalar() for result in found) if each is not None]
         return min(dues, default=None)
 
-    def _hold(self, table: sa.Table, key: str, rows: Sequence[Any], until_ms: int) -> None:
-        ids = [row[0] for row in rows]
-        if ids:
-            statement = sa.update(table).where(table.c[key].in_(ids))
-            self._connection.execute(statement.values(due_at_ms=until_ms))
+
+def _hold(
+    connection: VisibleConnection, table: sa.Table, key: str, rows: Sequence[Any], until_ms: int
+) -> None:
+    ids = [row[0] for row in rows]
+    if ids:
+        statement = sa.update(table).where(table.c[key].in_(ids))
+        connection.execute(statement.values(due_at_ms=until_ms))
 
 
 _OF_CHANNEL = (

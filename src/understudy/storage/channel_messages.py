@@ -23,6 +23,7 @@ from understudy.storage.schema import (
     channel_reactions,
     channel_threads,
 )
+from understudy.storage.table import Table
 from understudy.storage.visible_connection import VisibleConnection
 
 
@@ -163,63 +164,6 @@ class ChannelMessageStore:
                 answers.add(row.message_id)
         return len(answers) - 1
 
-    def thread(self, root_id: str) -> ThreadWork | None:
-        """The work of a thread."""
-        query = sa.select(channel_threads).where(
-            channel_threads.c.thread_root_message_id == root_id
-        )
-        row = self._connection.execute(query).first()
-        return None if row is None else from_row(row, ThreadWork)
-
-    def open_thread(self, channel_id: str, dedupe_key: str) -> ThreadWork | None:
-        """The newest open thread with a dedupe key."""
-        query = (
-            sa.select(channel_threads)
-            .where(channel_threads.c.channel_id == channel_id)
-            .where(channel_threads.c.dedupe_key == dedupe_key)
-            .where(channel_threads.c.status.not_in(OVER))
-            .order_by(channel_threads.c.created_at_ms.desc())
-            .limit(1)
-        )
-        row = self._connection.execute(query).first()
-        return None if row is None else from_row(row, ThreadWork)
-
-    def put_thread(self, thread: ThreadWork) -> None:
-        """Insert or update a thread."""
-        row = to_row(thread, channel_threads)
-        self._connection.execute(_PUT_THREAD[self._connection.dialect.name], row)
-
-    def threads(self, channel_id: str, request: PageRequest) -> Page[ThreadWork]:
-        """The threads of a channel, newest first."""
-        return select_page(
-            self._connection,
-            sa.select(channel_threads).where(channel_threads.c.channel_id == channel_id),
-            request,
-            by=(channel_threads.c.created_at_ms, channel_threads.c.thread_root_message_id),
-            read=lambda row: from_row(row, ThreadWork),
-            descending=True,
-        )
-
-    def autonomous_roots(self, channel_id: str, *, since_ms: int) -> tuple[ThreadWork, ...]:
-        """The threads that no person opened and that had a message since a time."""
-        query = (
-            sa.select(channel_threads)
-            .where(channel_threads.c.channel_id == channel_id)
-            .where(channel_threads.c.topic_kind != TopicKind.HUMAN)
-            .where(channel_threads.c.updated_at_ms > since_ms)
-            .order_by(channel_threads.c.created_at_ms)
-        )
-        return tuple(from_row(row, ThreadWork) for row in self._connection.execute(query))
-
-    def due_threads(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """The threads with a due turn request, as channel and root."""
-        found = self._connection.execute(_DUE, {"now": now_ms, "at_most": limit})
-        return tuple((row.channel_id, row.thread_root_message_id) for row in found)
-
-    def next_due_ms(self) -> int | None:
-        """When the next turn request is due."""
-        return self._connection.execute(_NEXT_DUE).scalar()
-
     def _one(self, is_it: sa.ColumnElement[bool]) -> ChannelMessage | None:
         row = self._connection.execute(sa.select(channel_messages).where(is_it)).first()
         return None if row is None else self.with_reactions((_read(row),))[0]
@@ -239,6 +183,61 @@ _SPOKEN = (
     .where(channel_messages.c.sender_session_id.is_not(None))
     .group_by(channel_messages.c.sender_session_id)
 )
+
+
+def _grouped(by_emoji: Mapping[str, Sequence[str]]) -> tuple[MessageReactions, ...]:
+    return tuple(
+        MessageReactions(emoji=emoji, actor_ids=tuple(actors)) for emoji, actors in by_emoji.items()
+    )
+
+
+def _read(row: Any) -> ChannelMessage:
+    return from_row(row, ChannelMessage, reactions=[])
+
+
+class ThreadStore(Table[ThreadWork]):
+    """Threads by their first message."""
+
+    table = channel_threads
+    kind = ThreadWork
+    order = ("created_at_ms", "thread_root_message_id")
+    newest_first = True
+
+    def open(self, channel_id: str, dedupe_key: str) -> ThreadWork | None:
+        """The newest open thread with a dedupe key."""
+        is_open = channel_threads.c.status.not_in(OVER)
+        query = self._select(is_open, channel_id=channel_id, dedupe_key=dedupe_key)
+        return self._one(query.order_by(channel_threads.c.created_at_ms.desc()).limit(1))
+
+    def put(self, thread: ThreadWork) -> None:
+        """Insert or update a thread."""
+        row = self._row(thread)
+        self._connection.execute(_PUT_THREAD[self._connection.dialect.name], row)
+
+    def page(self, channel_id: str, request: PageRequest) -> Page[ThreadWork]:
+        """The threads of a channel, newest first."""
+        return self._page(request, self._select(channel_id=channel_id))
+
+    def autonomous_roots(self, channel_id: str, *, since_ms: int) -> tuple[ThreadWork, ...]:
+        """The threads that no person opened and that had a message since a time."""
+        query = self._select(
+            channel_threads.c.topic_kind != TopicKind.HUMAN,
+            channel_threads.c.updated_at_ms > since_ms,
+            channel_id=channel_id,
+        )
+        found = self._connection.execute(query.order_by(channel_threads.c.created_at_ms))
+        return tuple(map(self._read, found))
+
+    def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """The threads with a due turn request, as channel and root."""
+        found = self._connection.execute(_DUE, {"now": now_ms, "at_most": limit})
+        return tuple((row.channel_id, row.thread_root_message_id) for row in found)
+
+    def next_due_ms(self) -> int | None:
+        """When the next turn request is due."""
+        return self._connection.execute(_NEXT_DUE).scalar()
+
+
 _IS_DUE = channel_threads.c.due_at_ms.is_not(None)
 _DUE = (
     sa.select(channel_threads.c.channel_id, channel_threads.c.thread_root_message_id)
@@ -253,13 +252,3 @@ _NEXT_DUE = (
     .limit(1)
 )
 _PUT_THREAD = upsert_of(channel_threads)
-
-
-def _grouped(by_emoji: Mapping[str, Sequence[str]]) -> tuple[MessageReactions, ...]:
-    return tuple(
-        MessageReactions(emoji=emoji, actor_ids=tuple(actors)) for emoji, actors in by_emoji.items()
-    )
-
-
-def _read(row: Any) -> ChannelMessage:
-    return from_row(row, ChannelMessage, reactions=[])

@@ -10,50 +10,28 @@ from understudy.channels.model import TurnLease, TurnOutput
 from understudy.channels.stimulus_model import Stimulus, StimulusStatus
 from understudy.core.page import Page, PageRequest
 from understudy.runs.model import RunKind
-from understudy.storage.engine import Dialect
-from understudy.storage.rows import from_row, insert_new, select_page, to_row
 from understudy.storage.schema import channel_leases, channel_stimuli, runs
-from understudy.storage.visible_connection import VisibleConnection
+from understudy.storage.table import Table
 
 
-class ChannelTurnStore:
-    """Leases and stimuli in two tables."""
+class ChannelTurnStore(Table[TurnLease]):
+    """Leases by their turn. An update leaves the output to the run, which may set it meanwhile."""
 
-    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
-
-    def lease(self, turn_id: str) -> TurnLease | None:
-        """One lease."""
-        return self._one(channel_leases.c.turn_id == turn_id)
+    table = channel_leases
+    kind = TurnLease
+    fixed = frozenset({"output"})
 
     def of_run(self, run_id: str) -> TurnLease | None:
         """The lease that a run holds."""
-        return self._one(channel_leases.c.active_run_id == run_id)
+        return self._one(self._select(active_run_id=run_id))
 
     def of_channel(self, channel_id: str) -> tuple[TurnLease, ...]:
         """The leases of a channel, oldest first."""
-        return self._leases(channel_leases.c.channel_id == channel_id)
+        return self._leases(channel_id=channel_id)
 
     def of_thread(self, root_id: str) -> tuple[TurnLease, ...]:
         """The leases of a thread, oldest first."""
-        return self._leases(channel_leases.c.thread_root_message_id == root_id)
-
-    def add(self, lease: TurnLease) -> None:
-        """Store a new lease."""
-        self._connection.execute(sa.insert(channel_leases), to_row(lease, channel_leases))
-
-    def update(self, lease: TurnLease) -> None:
-        """Update a lease except its output, which the run may set concurrently."""
-        row = to_row(lease, channel_leases)
-        del row["output"]
-        is_it = channel_leases.c.turn_id == lease.turn_id
-        self._connection.execute(sa.update(channel_leases).where(is_it).values(row))
-
-    def remove(self, turn_id: str) -> bool:
-        """Delete a lease; False when there is none."""
-        statement = sa.delete(channel_leases).where(channel_leases.c.turn_id == turn_id)
-        return self._connection.execute(statement).rowcount == 1
+        return self._leases(thread_root_message_id=root_id)
 
     def set_output(self, run_id: str, output: TurnOutput) -> bool:
         """Set the output of a run's lease; False when it has no lease any more."""
@@ -92,56 +70,36 @@ class ChannelTurnStore:
         found = self._connection.execute(query)
         return frozenset((row.session_id, _thread_of(row.wanted)) for row in found)
 
-    def stimulus(self, stimulus_id: str, *, lock: bool = False) -> Stimulus | None:
-        """One stimulus."""
-        query = sa.select(channel_stimuli).where(channel_stimuli.c.stimulus_id == stimulus_id)
-        row = self._connection.execute(self._dialect.locked(query) if lock else query).first()
-        return None if row is None else from_row(row, Stimulus)
+    def _leases(self, **equal: str) -> tuple[TurnLease, ...]:
+        found = self._connection.execute(self._select(**equal).order_by(channel_leases.c.turn_id))
+        return tuple(map(self._read, found))
 
-    def stimulus_of_call(self, call_digest: str) -> Stimulus | None:
+
+class StimulusStore(Table[Stimulus]):
+    """Stimuli of channels."""
+
+    table = channel_stimuli
+    kind = Stimulus
+    order = ("created_at_ms", "stimulus_id")
+    newest_first = True
+
+    def of_call(self, call_digest: str) -> Stimulus | None:
         """The stimulus that a tool call requested."""
-        query = sa.select(channel_stimuli).where(channel_stimuli.c.call_digest == call_digest)
-        row = self._connection.execute(query).first()
-        return None if row is None else from_row(row, Stimulus)
+        return self._one(self._select(call_digest=call_digest))
 
-    def add_stimulus(self, stimulus: Stimulus) -> bool:
-        """Insert a stimulus; False when its tool call has made one already."""
-        return insert_new(self._connection, channel_stimuli, to_row(stimulus, channel_stimuli))
-
-    def update_stimulus(self, stimulus: Stimulus) -> None:
-        """Replace a stimulus."""
-        statement = sa.update(channel_stimuli).where(
-            channel_stimuli.c.stimulus_id == stimulus.stimulus_id
-        )
-        self._connection.execute(statement.values(to_row(stimulus, channel_stimuli)))
-
-    def pending_stimuli(self, channel_id: str) -> tuple[Stimulus, ...]:
+    def pending(self, channel_id: str) -> tuple[Stimulus, ...]:
         """The pending stimuli of a channel, oldest first."""
-        query = (
-            sa.select(channel_stimuli)
-            .where(channel_stimuli.c.channel_id == channel_id)
-            .where(channel_stimuli.c.status == StimulusStatus.PENDING)
-            .order_by(channel_stimuli.c.created_at_ms, channel_stimuli.c.stimulus_id)
-        )
-        return tuple(from_row(row, Stimulus) for row in self._connection.execute(query))
+        query = self._select(channel_id=channel_id, status=StimulusStatus.PENDING)
+        query = query.order_by(channel_stimuli.c.created_at_ms, channel_stimuli.c.stimulus_id)
+        return tuple(map(self._read, self._connection.execute(query)))
 
-    def stimuli(
+    def page(
         self, channel_id: str, request: PageRequest, *, status: StimulusStatus | None = None
     ) -> Page[Stimulus]:
         """The stimuli of a channel, newest first."""
-        query = sa.select(channel_stimuli).where(channel_stimuli.c.channel_id == channel_id)
-        if status is not None:
-            query = query.where(channel_stimuli.c.status == status)
-        return select_page(
-            self._connection,
-            query,
-            request,
-            by=(channel_stimuli.c.created_at_ms, channel_stimuli.c.stimulus_id),
-            read=lambda row: from_row(row, Stimulus),
-            descending=True,
-        )
+        return self._page(request, self._select(channel_id=channel_id, status=status))
 
-    def due_stimuli(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
+    def due(self, now_ms: int, *, limit: int) -> tuple[tuple[str, str], ...]:
         """Due stimuli, as channel and stimulus."""
         query = (
             sa.select(channel_stimuli.c.channel_id, channel_stimuli.c.stimulus_id)
@@ -153,20 +111,12 @@ class ChannelTurnStore:
         found = self._connection.execute(query)
         return tuple((row.channel_id, row.stimulus_id) for row in found)
 
-    def next_stimulus_ms(self) -> int | None:
+    def next_due_ms(self) -> int | None:
         """When the next stimulus is due."""
         query = sa.select(sa.func.min(channel_stimuli.c.due_at_ms)).where(
             channel_stimuli.c.due_at_ms.is_not(None)
         )
         return self._connection.execute(query).scalar()
-
-    def _one(self, is_it: sa.ColumnElement[bool]) -> TurnLease | None:
-        row = self._connection.execute(sa.select(channel_leases).where(is_it)).first()
-        return None if row is None else from_row(row, TurnLease)
-
-    def _leases(self, which: sa.ColumnElement[bool]) -> tuple[TurnLease, ...]:
-        query = sa.select(channel_leases).where(which).order_by(channel_leases.c.turn_id)
-        return tuple(from_row(row, TurnLease) for row in self._connection.execute(query))
 
 
 def _thread_of(wanted: Any) -> str:

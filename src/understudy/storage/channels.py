@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -15,64 +15,31 @@ from understudy.channels.model import (
     EventName,
 )
 from understudy.core.page import Page, PageRequest
-from understudy.storage.engine import Dialect
 from understudy.storage.rows import (
     folded,
     from_row,
-    insert_new,
-    replace_version,
     search_text,
-    select_page,
     to_row,
     upsert_of,
 )
 from understudy.storage.schema import agents, channel_events, channel_members, channels, sessions
-from understudy.storage.visible_connection import VisibleConnection
-
-# Counted by the database as messages arrive, so never written from a record.
-COUNTED: Final = ("message_count", "last_message_id", "last_message_preview", "sequence")
+from understudy.storage.table import Table
 
 
-class ChannelStore:
-    """Channels, members and events in three tables."""
+class ChannelStore(Table[Channel]):
+    """Channels without their members, and members and events in two more tables."""
 
-    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
-
-    def get(self, channel_id: str, *, lock: bool = False) -> Channel | None:
-        """One channel without its members; `lock` holds its row until the unit ends."""
-        query = self._dialect.locked(_CHANNEL) if lock else _CHANNEL
-        row = self._connection.execute(query, {"wanted": channel_id}).first()
-        return None if row is None else from_row(row, Channel)
-
-    def add(self, channel: Channel) -> bool:
-        """Store a new channel without its members; False when the id is taken."""
-        return insert_new(self._connection, channels, _row(channel))
-
-    def update(self, channel: Channel, *, expected_version: int) -> None:
-        """Update a channel's settings, but not its counters."""
-        row = {name: value for name, value in _row(channel).items() if name not in COUNTED}
-        is_it = channels.c.channel_id == channel.channel_id
-        replace_version(self._connection, channels, is_it, row, expected_version=expected_version)
-
-    def delete(self, channel_id: str) -> None:
-        """Delete a channel with everything in it."""
-        statement = sa.delete(channels).where(channels.c.channel_id == channel_id)
-        self._connection.execute(statement)
+    table = channels
+    kind = Channel
+    # Counted by the database as messages arrive, so never written from a record.
+    fixed = frozenset({"message_count", "last_message_id", "last_message_preview", "sequence"})
 
     def page(self, request: PageRequest, *, query: str | None = None) -> Page[Channel]:
         """Channels by id, with their members."""
-        select = sa.select(channels)
+        select = self._select()
         if query:
             select = select.where(self._dialect.contains(channels.c.search, folded(query)))
-        page = select_page(
-            self._connection,
-            select,
-            request,
-            by=(channels.c.channel_id,),
-            read=lambda row: from_row(row, Channel),
-        )
+        page = self._page(request, select)
         found = self._rosters([channel.channel_id for channel in page.items])
         items = (replace(each, members=found.get(each.channel_id, ())) for each in page.items)
         return replace(page, items=tuple(items))
@@ -154,6 +121,11 @@ class ChannelStore:
         )
         return tuple(from_row(row, ChannelEvent) for row in found)
 
+    def _row(self, channel: Channel) -> dict[str, Any]:
+        row = super()._row(replace(channel, members=()))
+        found_by = (channel.channel_id, channel.title, channel.description, channel.purpose)
+        return {**row, "search": search_text(*(part or "" for part in found_by))}
+
     def _add_event(
         self, channel_id: str, number: int, name: EventName, data: Mapping[str, Any], at_ms: int
     ) -> None:
@@ -173,7 +145,6 @@ class ChannelStore:
         return {channel_id: tuple(members) for channel_id, members in rosters.items()}
 
 
-_CHANNEL = sa.select(channels).where(channels.c.channel_id == sa.bindparam("wanted"))
 _NEXT = (
     sa.update(channels)
     .where(channels.c.channel_id == sa.bindparam("of"))
@@ -227,12 +198,6 @@ _OF_SESSION = (
     .order_by(channel_members.c.channel_id)
 )
 _PUT_MEMBER = upsert_of(channel_members)
-
-
-def _row(channel: Channel) -> dict[str, Any]:
-    row = to_row(replace(channel, members=()), channels)
-    found_by = (channel.channel_id, channel.title, channel.description, channel.purpose)
-    return {**row, "search": search_text(*(part or "" for part in found_by))}
 
 
 def _name_of(row: Any) -> str:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from sys import intern
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from understudy.evolution.usage_rules import MAX_READ, MadeSuggestion, Suggestio
 from understudy.runs.model import RunStatus
 from understudy.sessions.journal import JournalEvent
 from understudy.storage.journal import event_of
-from understudy.storage.rows import from_row, readable, select_page, to_row, upsert_of
+from understudy.storage.rows import select_page, upsert_of
 from understudy.storage.schema import (
     agent_files,
     agents,
@@ -35,6 +34,7 @@ from understudy.storage.schema import (
 from understudy.storage.schema.runs import OFFERS
 from understudy.storage.schema.sessions import NUDGES, TOOL_RESULTS
 from understudy.storage.schema.skills import MADE_BY_RUNS
+from understudy.storage.table import Table
 from understudy.storage.visible_connection import VisibleConnection
 
 
@@ -144,20 +144,12 @@ def _place(row: Any) -> EntryRef:
     return EntryRef(kind=EntryKind(row.kind), at_ms=row.at_ms, id=row.id, number=row.number)
 
 
-class ProposalStore:
+class ProposalStore(Table[FileProposal]):
     """Proposals of all agents."""
 
-    def __init__(self, connection: VisibleConnection) -> None:
-        self._connection = connection
-
-    def get(self, proposal_id: str) -> FileProposal | None:
-        """One proposal."""
-        row = self._connection.execute(_ONE, {"wanted": proposal_id}).first()
-        return None if row is None else from_row(row, FileProposal)
-
-    def add(self, proposal: FileProposal) -> None:
-        """Insert a proposal."""
-        self._connection.execute(sa.insert(file_proposals).values(to_row(proposal, file_proposals)))
+    table = file_proposals
+    kind = FileProposal
+    newest_first = True
 
     def decide(self, proposal: FileProposal) -> bool:
         """Store the decision on a pending proposal; False when it is not pending any more."""
@@ -165,7 +157,7 @@ class ProposalStore:
         statement = (
             sa.update(file_proposals)
             .where(file_proposals.c.proposal_id == proposal.proposal_id, waits)
-            .values(to_row(proposal, file_proposals))
+            .values(self._row(proposal))
         )
         return self._connection.execute(statement).rowcount == 1
 
@@ -174,18 +166,16 @@ class ProposalStore:
     ) -> Sequence[FileProposal]:
         """Pending proposals for an agent's file, or for a user's copy of it, oldest first."""
         values = {"of_agent": agent_id, "file_name": name, "of_user": user_id or ""}
-        return readable(
-            self._connection.execute(_WAITING, values).all(), partial(from_row, kind=FileProposal)
-        )
+        return self._many(_WAITING, values)
 
     def pending(self, request: PageRequest, *, owner_id: str | None = None) -> Page[FileProposal]:
         """Pending proposals for all agents, or for those of an owner, oldest first."""
         return select_page(
             self._connection,
-            sa.select(file_proposals).where(*_pending_of(owner_id)),
+            self._select(*_pending_of(owner_id)),
             request,
             by=(file_proposals.c.proposal_id,),
-            read=partial(from_row, kind=FileProposal),
+            read=self._read,
         )
 
     def pending_count(self, *, owner_id: str | None = None) -> int:
@@ -202,24 +192,9 @@ class ProposalStore:
         user_id: str | None = None,
     ) -> Page[FileProposal]:
         """The proposals for an agent, or for the copies of a user, newest first."""
-        query = sa.select(file_proposals).where(file_proposals.c.agent_id == agent_id)
-        if user_id is not None:
-            query = query.where(file_proposals.c.user_id == user_id)
-        if state is not None:
-            query = query.where(file_proposals.c.state == str(state))
-        return select_page(
-            self._connection,
-            query,
-            request,
-            by=(file_proposals.c.proposal_id,),
-            read=partial(from_row, kind=FileProposal),
-            descending=True,
-        )
+        return self._page(request, self._select(agent_id=agent_id, user_id=user_id, state=state))
 
 
-_ONE: Final = sa.select(file_proposals).where(
-    file_proposals.c.proposal_id == sa.bindparam("wanted")
-)
 _WAITING: Final = (
     sa.select(file_proposals)
     .where(

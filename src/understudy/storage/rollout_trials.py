@@ -9,49 +9,45 @@ from understudy.core.page import Page, PageRequest
 from understudy.rollout.model import Rollout
 from understudy.rollout.replay.report import JudgedBy, ReplayCase, ReplayVerdict
 from understudy.rollout.trials.trial import Trial, TrialState
-from understudy.storage.engine import Dialect
-from understudy.storage.rows import from_row, readable, select_page, to_row
+from understudy.storage.rows import from_row, to_row
 from understudy.storage.schema import rollout_replay_cases as cases
 from understudy.storage.schema import rollout_trials as trials
 from understudy.storage.schema.rollouts import PENDING
+from understudy.storage.table import Table
 from understudy.storage.visible_connection import VisibleConnection
 
 MOST_REPORTED: Final = 50
 
 
-class TrialStore:
+class TrialStore(Table[Trial]):
     """Trials in one table."""
 
-    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
+    table = trials
+    kind = Trial
+    newest_first = True
 
-    def get(self, trial_id: str, *, lock: bool = False) -> Trial | None:
+    def get(self, *key: str, lock: bool = False) -> Trial | None:
         """One trial; `lock` locks its row until the unit ends."""
-        return self._one(_ONE, trial_id, lock=lock)
+        # No trial has an unprintable id, and PostgreSQL rejects it.
+        return super().get(*key, lock=lock) if all(map(str.isprintable, key)) else None
 
-    def add(self, trial: Trial) -> None:
-        """Insert a trial."""
-        self._connection.execute(sa.insert(trials).values(to_row(trial, trials)))
-
-    def update(self, trial: Trial) -> bool:
+    def end(self, trial: Trial) -> bool:
         """Replace a pending trial; False when it has ended already."""
         statement = (
             sa.update(trials)
             .where(trials.c.trial_id == trial.trial_id, PENDING)
-            .values(to_row(trial, trials))
+            .values(self._row(trial))
         )
         return self._connection.execute(statement).rowcount == 1
 
     def of_run(self, run_id: str) -> Trial | None:
         """The trial of a run; read at the end of every run."""
-        return self._one(_OF_RUN, run_id)
+        return self._one(_OF_RUN, {"wanted": run_id})
 
     def pending(self, *, limit: int, skill_name: str | None = None) -> tuple[Trial, ...]:
         """Pending trials of one skill or of all, oldest first."""
         query = _PENDING if skill_name is None else _PENDING_OF
-        rows = self._connection.execute(query, {"most": limit, "name": skill_name}).all()
-        return tuple(readable(rows, _read_trial))
+        return self._many(query, {"most": limit, "name": skill_name})
 
     def count_pending(self, skill_name: str, attempt: int, fingerprint: str) -> int:
         """The number of pending trials of a definition, damaged ones included."""
@@ -60,11 +56,7 @@ class TrialStore:
 
     def page(self, skill_name: str, request: PageRequest) -> Page[Trial]:
         """Trials of a skill, newest first."""
-        query = sa.select(trials).where(trials.c.skill_name == skill_name)
-        by = (trials.c.trial_id,)
-        return select_page(
-            self._connection, query, request, by=by, read=_read_trial, descending=True
-        )
+        return self._page(request, self._select(skill_name=skill_name))
 
     def newest_marker(self, skill_name: str, attempt: int, fingerprint: str) -> str:
         """The newest marker of a trial of a definition in an attempt; "" without one.
@@ -72,27 +64,17 @@ class TrialStore:
         Markers of replays are left out.
         """
         values = {"name": skill_name, "of_attempt": attempt, "definition": fingerprint}
-        row = self._connection.execute(_MARKED, values).first()
         # A damaged trial raises: it must not count as one without a marker.
-        return "" if row is None else _read_trial(row).marker
+        marked = self._one(_MARKED, values)
+        return "" if marked is None else marked.marker
 
     def with_report(self, skill_name: str, attempt: int) -> tuple[Trial, ...]:
         """The newest ended trials of an attempt with a report, newest first."""
         values = {"name": skill_name, "of_attempt": attempt}
-        return tuple(readable(self._connection.execute(_REPORTED, values).all(), _read_trial))
-
-    def _one(self, query: sa.Select[Any], wanted: str, *, lock: bool = False) -> Trial | None:
-        if not wanted.isprintable():
-            # No trial has such an id, and PostgreSQL rejects it.
-            return None
-        locked = self._dialect.locked(query) if lock else query
-        row = self._connection.execute(locked, {"wanted": wanted}).first()
-        return None if row is None else _read_trial(row)
+        return self._many(_REPORTED, values)
 
 
-_read_trial = partial(from_row, kind=Trial)
 # Built once: some run at the end of every run.
-_ONE: Final = sa.select(trials).where(trials.c.trial_id == sa.bindparam("wanted"))
 _OF_RUN: Final = sa.select(trials).where(trials.c.run_id == sa.bindparam("wanted"))
 _PENDING: Final = (
     sa.select(trials).where(PENDING).order_by(trials.c.trial_id).limit(sa.bindparam("most"))

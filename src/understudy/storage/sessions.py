@@ -15,14 +15,10 @@ from understudy.sessions.model import (
     SessionActivity,
     SessionStanding,
 )
-from understudy.storage.engine import Dialect
 from understudy.storage.messages import undelivered_in
 from understudy.storage.rows import (
     from_row,
     insert_new,
-    readable,
-    replace_version,
-    select_page,
     to_row,
 )
 from understudy.storage.schema import (
@@ -32,45 +28,25 @@ from understudy.storage.schema import (
     session_mcp_servers,
     sessions,
 )
+from understudy.storage.table import Table
 from understudy.storage.visible_connection import VisibleConnection
 
 
-class SessionStore:
+class SessionStore(Table[Session]):
     """Sessions in a table."""
 
-    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
-
-    def get(self, session_id: str, *, lock: bool = False) -> Session | None:
-        """One session; `lock` locks its row until the unit ends."""
-        query = self._dialect.locked(_SESSION) if lock else _SESSION
-        row = self._connection.execute(query, {"wanted": session_id}).first()
-        return None if row is None else read_session(row)
+    table = sessions
+    kind = Session
+    order = ("created_at_ms", "session_id")
+    newest_first = True
+    # Written by the journal alone.
+    fixed = frozenset({"journal_length"})
 
     def hold_if_free(self, session_id: str) -> bool:
         """Lock a session's row until the unit ends; False when another unit holds it."""
         query = sa.select(sessions.c.session_id).where(sessions.c.session_id == session_id)
         held = self._connection.execute(self._dialect.locked_if_free(query)).first()
         return held is not None
-
-    def add(self, session: Session) -> bool:
-        """Store a new session; False when the id is taken."""
-        return insert_new(self._connection, sessions, _row(session))
-
-    def update(self, session: Session, *, expected_version: int) -> None:
-        """Update a session; raises `StaleVersion` when it changed meanwhile.
-
-        `journal_length` is written by the journal alone.
-        """
-        values = {name: value for name, value in _row(session).items() if name != "journal_length"}
-        replace_version(
-            self._connection,
-            sessions,
-            sessions.c.session_id == session.session_id,
-            values,
-            expected_version=expected_version,
-        )
 
     def page(
         self,
@@ -81,24 +57,13 @@ class SessionStore:
         binding_key: str | None = None,
     ) -> Page[Session]:
         """Sessions, newest first."""
-        query = sa.select(sessions)
+        query = self._select(persona_id=persona_id, status=status)
         if binding_key is not None:
             holds = session_bindings.c.binding_key == binding_key
             query = query.where(
                 sessions.c.session_id.in_(sa.select(session_bindings.c.session_id).where(holds))
             )
-        if persona_id is not None:
-            query = query.where(sessions.c.persona_id == persona_id)
-        if status is not None:
-            query = query.where(sessions.c.status == status)
-        return select_page(
-            self._connection,
-            query,
-            request,
-            by=(sessions.c.created_at_ms, sessions.c.session_id),
-            read=read_session,
-            descending=True,
-        )
+        return self._page(request, query)
 
     def ids_of_persona(self, persona_id: str, *, limit: int) -> tuple[str, ...]:
         """The newest sessions bound to a persona, damaged ones included."""
@@ -128,9 +93,8 @@ class SessionStore:
             column.icontains(part, autoescape=True)
             for column in (sessions.c.session_id, sessions.c.thread_id)
         )
-        query = sa.select(sessions).where(sa.or_(*holds))
-        query = query.order_by(sessions.c.updated_at_ms.desc()).limit(limit)
-        return tuple(readable(self._connection.execute(query).all(), read_session))
+        query = self._select(sa.or_(*holds))
+        return self._many(query.order_by(sessions.c.updated_at_ms.desc()).limit(limit))
 
     def standings(self, session_ids: Sequence[str]) -> dict[str, SessionStanding]:
         """The standing of each of these sessions, in two queries for all of them."""
@@ -175,6 +139,13 @@ class SessionStore:
         )
         return {row.status: row.number for row in self._connection.execute(query)}
 
+    def _row(self, session: Session) -> dict[str, Any]:
+        persona_id = session.persona.persona_id if session.persona else None
+        return {**super()._row(session), "persona_id": persona_id}
+
+    def _read(self, row: Any) -> Session:
+        return read_session(row)
+
 
 def _descendants(session_id: str) -> sa.Select[Any]:
     below = (
@@ -193,11 +164,6 @@ def _title(wanted: object) -> str | None:
     request = wanted.get("request") if isinstance(wanted, dict) else None
     title = request.get("text_preview") if isinstance(request, dict) else None
     return title if isinstance(title, str) else None
-
-
-def _row(session: Session) -> dict[str, Any]:
-    persona_id = session.persona.persona_id if session.persona else None
-    return {**to_row(session, sessions), "persona_id": persona_id}
 
 
 _first = runs.alias("first")
@@ -237,7 +203,6 @@ _WORKDIRS_IN_USE = (
 _SERVERS = sa.select(session_mcp_servers).where(
     session_mcp_servers.c.session_id == sa.bindparam("of")
 )
-_SESSION = sa.select(sessions).where(sessions.c.session_id == sa.bindparam("wanted"))
 
 
 def read_session(row: Any) -> Session:
@@ -247,27 +212,17 @@ def read_session(row: Any) -> Session:
     return from_row(row, Session, persona=persona)
 
 
-class BindingStore:
+class BindingStore(Table[SessionBinding]):
     """Bindings: keys of callers that stand for sessions."""
 
-    def __init__(self, connection: VisibleConnection) -> None:
-        self._connection = connection
-
-    def get(self, key: str) -> SessionBinding | None:
-        """The binding of a key."""
-        query = sa.select(session_bindings).where(session_bindings.c.binding_key == key)
-        row = self._connection.execute(query).first()
-        return None if row is None else from_row(row, SessionBinding)
-
-    def add(self, binding: SessionBinding) -> bool:
-        """Store a new binding; False when the key is taken."""
-        return insert_new(self._connection, session_bindings, to_row(binding, session_bindings))
+    table = session_bindings
+    kind = SessionBinding
 
     def move(self, binding: SessionBinding, *, holder: str) -> bool:
         """Move a key to another session; False when it changed meanwhile."""
         table = session_bindings
         at = (table.c.binding_key == binding.binding_key, table.c.session_id == holder)
-        changed = sa.update(table).where(*at).values(to_row(binding, table))
+        changed = sa.update(table).where(*at).values(self._row(binding))
         return self._connection.execute(changed).rowcount > 0
 
     def count(self, session_id: str) -> int:
@@ -277,13 +232,7 @@ class BindingStore:
 
     def page(self, session_id: str, request: PageRequest) -> Page[SessionBinding]:
         """The keys of a session, in order."""
-        return select_page(
-            self._connection,
-            sa.select(session_bindings).where(session_bindings.c.session_id == session_id),
-            request,
-            by=(session_bindings.c.binding_key,),
-            read=lambda row: from_row(row, SessionBinding),
-        )
+        return self._page(request, self._select(session_id=session_id))
 
 
 class SessionServerStore:

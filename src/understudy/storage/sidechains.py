@@ -1,7 +1,6 @@
 """The stores of sidechains, of signals between their runs, and of tasks."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,9 +10,10 @@ from understudy.runs.requests import Audience, RequestState
 from understudy.runs.sleep import Signal, SignalKind
 from understudy.sessions.model import SessionStatus, Sidechain, Spawn
 from understudy.sessions.tasks import Task
-from understudy.storage.rows import from_row, readable, replace_version, select_page, to_row
+from understudy.storage.rows import select_page
 from understudy.storage.schema import requests, runs, sessions, sidechains, signals, tasks
 from understudy.storage.sessions import read_session
+from understudy.storage.table import Table
 from understudy.storage.visible_connection import VisibleConnection
 
 
@@ -242,49 +242,26 @@ def _spawn(row: Any) -> Spawn:
     )
 
 
-class TaskStore:
+class TaskStore(Table[Task]):
     """Tasks of sessions."""
 
-    def __init__(self, connection: VisibleConnection) -> None:
-        self._connection = connection
+    table = tasks
+    kind = Task
 
     def all(self, session_id: str) -> tuple[Task, ...]:
         """The tasks of a session by number; damaged ones are left out."""
-        query = sa.select(tasks).where(tasks.c.session_id == session_id).order_by(tasks.c.number)
-        return tuple(readable(self._connection.execute(query).all(), partial(from_row, kind=Task)))
+        return self._many(self._select(session_id=session_id).order_by(tasks.c.number))
 
     def count(self, session_id: str) -> int:
         """How many tasks a session has."""
-        query = (
-            sa.select(sa.func.count()).select_from(tasks).where(tasks.c.session_id == session_id)
-        )
+        query = sa.select(sa.func.count()).where(tasks.c.session_id == session_id)
         return self._connection.execute(query).scalar_one()
 
     def of_call(self, call_digest: str) -> Task | None:
         """The task that a tool call created."""
-        query = sa.select(tasks).where(tasks.c.call_digest == call_digest)
-        row = self._connection.execute(query).first()
-        return None if row is None else from_row(row, Task)
+        return self._one(self._select(call_digest=call_digest))
 
     def of_runs(self, run_ids: Sequence[str]) -> tuple[Task, ...]:
         """The tasks that some runs created, oldest first."""
-        query = (
-            sa.select(tasks)
-            .where(tasks.c.run_id.in_(run_ids))
-            .order_by(tasks.c.created_at_ms, tasks.c.task_id)
-        )
-        return tuple(readable(self._connection.execute(query).all(), partial(from_row, kind=Task)))
-
-    def add(self, task: Task) -> None:
-        """Insert a task of a session whose row this unit has locked."""
-        self._connection.execute(sa.insert(tasks).values(to_row(task, tasks)))
-
-    def update(self, task: Task, *, expected_version: int) -> None:
-        """Replace a task; raises `StaleVersion` when it changed meanwhile."""
-        replace_version(
-            self._connection,
-            tasks,
-            tasks.c.task_id == task.task_id,
-            to_row(task, tasks),
-            expected_version=expected_version,
-        )
+        query = self._select(tasks.c.run_id.in_(run_ids))
+        return self._many(query.order_by(tasks.c.created_at_ms, tasks.c.task_id))

@@ -19,8 +19,8 @@ from understudy.storage.background_tasks import BackgroundTaskStore
 from understudy.storage.bridges import BridgeStore
 from understudy.storage.candidates import CandidateStore, ReviewStore
 from understudy.storage.chains import Chains
-from understudy.storage.channel_messages import ChannelMessageStore
-from understudy.storage.channel_turns import ChannelTurnStore
+from understudy.storage.channel_messages import ChannelMessageStore, ThreadStore
+from understudy.storage.channel_turns import ChannelTurnStore, StimulusStore
 from understudy.storage.channels import ChannelStore
 from understudy.storage.client_events import ClientEventStore
 from understudy.storage.deliveries import DeliveryStore, WebhookSecretStore
@@ -73,16 +73,16 @@ class Stores:
 
     # First, because other stores are built with the chains.
     chains = opened(lambda self: Chains(self.connection, self._dialect))
-    agents = opened(lambda self: AgentStore(self.connection))
+    agents = opened(lambda self: AgentStore(self.connection, self._dialect))
     user_files = opened(lambda self: UserFileStore(self.connection))
-    proposals = opened(lambda self: ProposalStore(self.connection))
+    proposals = opened(lambda self: ProposalStore(self.connection, self._dialect))
     evolution = opened(lambda self: EvolutionStore(self.connection))
     assets = opened(lambda self: AssetStore(self.connection, self._dialect))
     feed = opened(lambda self: FeedStore(self.connection))
     ids = opened(lambda self: IdStore(self.connection))
     sessions = opened(lambda self: SessionStore(self.connection, self._dialect))
     client_events = opened(lambda self: ClientEventStore(self.connection))
-    bindings = opened(lambda self: BindingStore(self.connection))
+    bindings = opened(lambda self: BindingStore(self.connection, self._dialect))
     runs = opened(lambda self: RunStore(self.connection, self._dialect))
     candidates = opened(lambda self: CandidateStore(self.connection, self._dialect))
     learning_uses = opened(lambda self: LearningUseStore(self.connection))
@@ -101,7 +101,7 @@ class Stores:
     signals = opened(lambda self: SignalStore(self.connection))
     skills = opened(lambda self: SkillStore(self.connection, self._dialect))
     skill_grants = opened(lambda self: GrantStore(self.connection))
-    skill_roots = opened(lambda self: SkillRootStore(self.connection))
+    skill_roots = opened(lambda self: SkillRootStore(self.connection, self._dialect))
     skill_uses = opened(lambda self: SkillUseStore(self.connection, self._dialect))
     rollouts = opened(lambda self: RolloutStore(self.connection, self._dialect))
     rollout_trials = opened(lambda self: TrialStore(self.connection, self._dialect))
@@ -110,15 +110,17 @@ class Stores:
     rollout_sources = opened(lambda self: RolloutSourceStore(self.connection))
     canary_secret = opened(lambda self: CanarySecretStore(self.connection))
     suggestions = opened(lambda self: SuggestionStore(self.connection))
-    tasks = opened(lambda self: TaskStore(self.connection))
+    tasks = opened(lambda self: TaskStore(self.connection, self._dialect))
     schedules = opened(lambda self: ScheduleStore(self.connection, self._dialect))
     messages = opened(lambda self: MessageStore(self.connection, self._dialect))
     bridges = opened(lambda self: BridgeStore(self.connection, self._dialect))
     channels = opened(lambda self: ChannelStore(self.connection, self._dialect))
     channel_messages = opened(lambda self: ChannelMessageStore(self.connection, self._dialect))
     channel_turns = opened(lambda self: ChannelTurnStore(self.connection, self._dialect))
-    tokens = opened(lambda self: TokenStore(self.connection))
-    signing_keys = opened(lambda self: SigningKeyStore(self.connection))
+    threads = opened(lambda self: ThreadStore(self.connection, self._dialect))
+    stimuli = opened(lambda self: StimulusStore(self.connection, self._dialect))
+    tokens = opened(lambda self: TokenStore(self.connection, self._dialect))
+    signing_keys = opened(lambda self: SigningKeyStore(self.connection, self._dialect))
     audit = opened(lambda self: AuditStore(self.connection))
     retention = opened(lambda self: RetentionStore(self.connection, self.chains))
     second_approvals = opened(lambda self: SecondApprovalStore(self.connection))

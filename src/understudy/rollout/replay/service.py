@@ -129,7 +129,7 @@ class ReplayStarter:
         with self._folders(trial, cases[0]) as folders, self.units.write() as unit:
             held = lock_unchanged(unit, rollout)
             check_room(unit, held)
-            unit.rollout_trials.add(trial)
+            unit.rollout_trials.insert(trial)
             for case in cases:
                 unit.replay_cases.add(case)
             self._open(unit, principal, held, (cases[0], planned[0].recorded), folders)

@@ -263,7 +263,7 @@ class ReplayDuty:
             ended_at_ms=self.clock.now_ms(),
         )
         with self.units.write() as unit:
-            unit.rollout_trials.update(settled)
+            unit.rollout_trials.end(settled)
         log.info("replay.settled", trial_id=trial.trial_id, state=str(settled.state))
         return False
 

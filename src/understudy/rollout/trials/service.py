@@ -173,7 +173,7 @@ class TrialService:
             check_room(unit, rollout)
             run = self.runs.start(unit, principal, rollout, given, place)
             begun = replace(trial, run_id=run.run_id, session_id=run.session_id)
-            unit.rollout_trials.add(begun)
+            unit.rollout_trials.insert(begun)
             entry = audit.done(
                 principal, "rollouts.trial", rollout.skill_name, at_ms=trial.created_at_ms
             )
@@ -198,7 +198,7 @@ class TrialService:
                 reason=_reason(run, shown, uncounted),
                 ended_at_ms=changes.now_ms,
             )
-            if unit.rollout_trials.update(settled) and uncounted is None and rollout and run:
+            if unit.rollout_trials.end(settled) and uncounted is None and rollout and run:
                 execution = SkillExecution(
                     kind=trial.kind, run=run, success=shown.success, trial=trial
                 )

@@ -143,7 +143,7 @@ class SkillRootService:
             is_own = root is not None and root.owner_id == principal.user_id
             if root is None or not (is_own or principal.role.includes(Role.ADMIN)):
                 raise coded_error("skills/root_not_found", root_id=root_id)
-            unit.skill_roots.remove(root_id)
+            unit.skill_roots.delete(root_id)
             unit.audit.add(_entry(principal, "skills.remove_root", root, self.clock.now_ms()))
         self.local.scan()
 
