@@ -20,6 +20,7 @@ from understudy.api.app import create_app
 from understudy.console.app import mount as mount_console
 from understudy.daemon.connections import server_config
 from understudy.daemon.wiring import Daemon
+from understudy.mcp.endpoint import mount as mount_mcp
 from understudy.settings import Flags, Settings, load_settings
 from understudy.testing.fake_model import FakeModel
 from understudy.ws.endpoint import mount
@@ -175,6 +176,7 @@ async def _serve(
     await daemon.start()
     app = create_app(daemon.services)
     mount(app, daemon.services)
+    mount_mcp(app)
     mount_console(app)
     server = uvicorn.Server(server_config(app))
     serving = asyncio.create_task(server._serve([listener]))

@@ -42,7 +42,7 @@ from understudy.learnings.model import (
 )
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
-from understudy.retrieval.inspection import MemoryInspection
+from understudy.retrieval.inspection import MemoryInspection, Reader
 from understudy.retrieval.recollect import Recollector
 from understudy.retrieval.report import injection_report
 from understudy.runs.model import RunStatus
@@ -65,7 +65,9 @@ def inspection(units: Units) -> MemoryInspection:
 
 
 def context(inspection: MemoryInspection, query: str | None = None) -> list[str]:
-    return [it.learning_id for it in inspection.context("s1", query).learned.kept]
+    return [
+        it.learning_id for it in inspection.context(Reader(session_id="s1"), query).learned.kept
+    ]
 
 
 def whole_report(harness: RunHarness, run_id: str) -> dict[str, Any]:
@@ -114,8 +116,12 @@ def test_a_session_sees_its_own_its_personas_its_projects_and_the_workspace_in_t
     )
 
     assert context(inspection) == ["s", "p", "g", "w"]
-    assert {it.source_id for it in inspection.search("s1", None, None).results} == set("spgw")
-    assert {it.source_id for it in inspection.explain("s1", None).entries} == set("spgw")
+    assert {
+        it.source_id for it in inspection.search(Reader(session_id="s1"), None, None).results
+    } == set("spgw")
+    assert {
+        it.source_id for it in inspection.explain(Reader(session_id="s1"), None).entries
+    } == set("spgw")
 
     with units.write() as unit:
         session = require_session(unit, "s1")
@@ -178,7 +184,9 @@ async def test_a_standing_learning_is_told_whatever_is_asked_and_what_has_no_roo
     report = report_of(harness, run_id)
     assert report["counts"]["over_standing_limit"] == 2
     assert recollector(harness).learned.snapshot()["prompt_limit_omitted_total"] == 2
-    why = {it.source_id: it for it in inspection.explain("s1", "zeppelin").entries}
+    why = {
+        it.source_id: it for it in inspection.explain(Reader(session_id="s1"), "zeppelin").entries
+    }
     assert (why["lrn_00"].applies, why["lrn_00"].explanation) == (
         "always",
         "it applies to every task",
@@ -212,7 +220,9 @@ def test_other_scripts_are_found_too(
 
     expected = ["tokyo"] if found else []
     assert context(inspection, query) == expected
-    assert [it.source_id for it in inspection.search("s1", query, None).results] == expected
+    assert [
+        it.source_id for it in inspection.search(Reader(session_id="s1"), query, None).results
+    ] == expected
 
 
 # The rules of visibility
@@ -271,8 +281,13 @@ async def test_prompt_context_search_and_explanation_go_by_the_same_rules(
     harness.clock.ms = NOW
     keep(harness.units, *rule_learnings())
 
-    explained = {it.source_id: it.reasons for it in inspection.explain("s1", "crane").entries}
-    found = {it.source_id: it for it in inspection.search("s1", "crane", 50).results}
+    explained = {
+        it.source_id: it.reasons
+        for it in inspection.explain(Reader(session_id="s1"), "crane").entries
+    }
+    found = {
+        it.source_id: it for it in inspection.search(Reader(session_id="s1"), "crane", 50).results
+    }
 
     assert explained == {name: reasons for name, (_, reasons) in RULES.items()}
     assert set(context(inspection, "crane")) == set(context(inspection)) == TOLD
@@ -291,7 +306,9 @@ def test_the_narrower_scope_is_preferred(units: Units, inspection: MemoryInspect
         make_learning("Preferred editor is Helix.", learning_id="narrow", scope=SESSION),
     )
 
-    entries = {it.source_id: it for it in inspection.explain("s1", "editor").entries}
+    entries = {
+        it.source_id: it for it in inspection.explain(Reader(session_id="s1"), "editor").entries
+    }
 
     assert context(inspection, "editor") == ["narrow"]
     assert entries["wide"].reasons == ("overridden_by_narrower_scope",)
@@ -453,9 +470,9 @@ async def test_looking_changes_nothing(
     before = recollector(harness).learned.snapshot()
 
     for _ in range(3):
-        assert inspection.context("s1", "crane").learned.omitted == 8
-        inspection.explain("s1", "crane")
-        inspection.search("s1", "crane", None)
+        assert inspection.context(Reader(session_id="s1"), "crane").learned.omitted == 8
+        inspection.explain(Reader(session_id="s1"), "crane")
+        inspection.search(Reader(session_id="s1"), "crane", None)
 
     assert recollector(harness).learned.snapshot() == before
     await harness.run("crane")
@@ -497,5 +514,9 @@ def test_a_damaged_learning_is_passed_over(units: Units, inspection: MemoryInspe
         unit.learnings.get("lrn_atlas")
 
     assert context(inspection) == ["lrn_snack"]
-    assert [it.source_id for it in inspection.search("s1", None, None).results] == ["lrn_snack"]
-    assert [it.source_id for it in inspection.explain("s1", "banana").entries] == ["lrn_snack"]
+    assert [
+        it.source_id for it in inspection.search(Reader(session_id="s1"), None, None).results
+    ] == ["lrn_snack"]
+    assert [
+        it.source_id for it in inspection.explain(Reader(session_id="s1"), "banana").entries
+    ] == ["lrn_snack"]

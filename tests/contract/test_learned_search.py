@@ -13,7 +13,7 @@ from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.retrieval import learned
 from understudy.retrieval.explain import ExplainedRecord
-from understudy.retrieval.inspection import MemoryInspection
+from understudy.retrieval.inspection import MemoryInspection, Reader
 from understudy.retrieval.learned import learn_context
 from understudy.retrieval.rarity import SCAN_LIMIT, plan
 from understudy.sessions.learning_scopes import WORKSPACE, session_scope
@@ -30,7 +30,9 @@ def inspection(units: Units) -> MemoryInspection:
 
 
 def context(inspection: MemoryInspection, query: str | None = None) -> list[str]:
-    return [it.learning_id for it in inspection.context("s1", query).learned.kept]
+    return [
+        it.learning_id for it in inspection.context(Reader(session_id="s1"), query).learned.kept
+    ]
 
 
 # Search
@@ -51,15 +53,15 @@ def test_browsing_shows_learnings_and_runs_by_time(
         ),
     )
 
-    answer = inspection.search("s1", None, None)
+    answer = inspection.search(Reader(session_id="s1"), None, None)
 
     assert [it.source_id for it in answer.results] == [f"lrn_{at:02}" for at in range(19, 7, -1)]
     assert answer.truncated
     assert answer.query is None
     assert {(it.score, it.kind) for it in answer.results} == {(0, "learning")}
     assert len(answer.results[0].excerpt) == 181
-    assert len(inspection.search("s1", None, 0).results) == 1
-    assert not inspection.search("s1", None, 500).truncated
+    assert len(inspection.search(Reader(session_id="s1"), None, 0).results) == 1
+    assert not inspection.search(Reader(session_id="s1"), None, 500).truncated
 
 
 async def test_learnings_and_runs_are_ranked_together(
@@ -68,15 +70,19 @@ async def test_learnings_and_runs_are_ranked_together(
     keep(harness.units, make_learning("Project codename is Atlas.", learning_id="lrn_a"), SNACK)
     run_id = (await harness.run("paint the fence")).run.run_id
 
-    assert {it.source_id for it in inspection.search("s1", None, None).results} == {
+    assert {
+        it.source_id for it in inspection.search(Reader(session_id="s1"), None, None).results
+    } == {
         "lrn_a",
         "lrn_snack",
         run_id,
     }
-    [result] = inspection.search("s1", "atlas", None).results
+    [result] = inspection.search(Reader(session_id="s1"), "atlas", None).results
     assert (result.source_id, result.matched_fields) == ("lrn_a", ("content",))
     assert result.scope == WORKSPACE
-    assert [it.source_id for it in inspection.search("s1", "fence", None).results] == [run_id]
+    assert [
+        it.source_id for it in inspection.search(Reader(session_id="s1"), "fence", None).results
+    ] == [run_id]
 
 
 def test_a_search_knows_kinds_and_scopes_and_a_prompt_does_not(
@@ -84,13 +90,13 @@ def test_a_search_knows_kinds_and_scopes_and_a_prompt_does_not(
 ) -> None:
     keep(units, make_learning("Default editor is vim.", learning_id="vim"), SNACK)
 
-    first, second = inspection.search("s1", "workspace fact", None).results
+    first, second = inspection.search(Reader(session_id="s1"), "workspace fact", None).results
 
     assert (first.source_id, first.matched_fields) == ("vim", ("kind", "scope"))
     assert (second.source_id, second.matched_fields) == ("lrn_snack", ("kind",))
     assert first.score > second.score > 0
     assert context(inspection, "workspace fact") == []
-    by_content = inspection.search("s1", "vim", None).results[0]
+    by_content = inspection.search(Reader(session_id="s1"), "vim", None).results[0]
     assert by_content.score > first.score
 
 
@@ -108,7 +114,7 @@ def test_the_explanation_lists_every_record_with_all_that_keeps_it_out(
     )
     keep(units, ATLAS, SNACK, secret)
 
-    answer = inspection.explain("s1", "What color is Atlas?")
+    answer = inspection.explain(Reader(session_id="s1"), "What color is Atlas?")
 
     entries: dict[str, ExplainedRecord] = {it.source_id: it for it in answer.entries}
     assert [it.rank for it in answer.entries] == [1, 2, 3]
@@ -133,7 +139,7 @@ async def test_the_explanation_lists_the_runs_of_the_session_after_its_learnings
         harness.units, harness.clock, harness.keeper, no_skills(harness.units, harness.clock)
     )
 
-    snack, run = inspection.explain("s1", "the fence").entries
+    snack, run = inspection.explain(Reader(session_id="s1"), "the fence").entries
 
     assert (snack.kind, snack.label, snack.scope) == ("learning", "fact", SESSION)
     assert (run.kind, run.label, run.scope) == ("recovered_run", "completed", SESSION)
@@ -159,7 +165,9 @@ def test_what_matches_in_another_scope_is_explained_with_its_scope(
     )
     asked = "What is the color of the harbour crane?"
 
-    entries = {it.source_id: it for it in inspection.explain("s1", asked).entries}
+    entries = {
+        it.source_id: it for it in inspection.explain(Reader(session_id="s1"), asked).entries
+    }
 
     assert entries.keys() == {"there", ATLAS.learning_id}
     assert (entries["there"].reason, entries["there"].scope) == (
@@ -273,10 +281,10 @@ def test_what_was_said_together_is_looked_at_by_words_that_are_too_common_elsewh
 def test_among_many_a_search_finds_by_words_and_browses_by_time(
     crowd: Units, inspection: MemoryInspection
 ) -> None:
-    yellow = inspection.search("s1", "yellow", None).results
-    newest = inspection.search("s1", None, 2).results
-    kinds = inspection.search("s1", "session", None).results
-    explained = inspection.explain("s1", "yellow")
+    yellow = inspection.search(Reader(session_id="s1"), "yellow", None).results
+    newest = inspection.search(Reader(session_id="s1"), None, 2).results
+    kinds = inspection.search(Reader(session_id="s1"), "session", None).results
+    explained = inspection.explain(Reader(session_id="s1"), "yellow")
 
     assert [it.source_id for it in yellow] == ["old"]
     assert [it.source_id for it in newest] == [f"maybe-{SCAN_LIMIT - at}" for at in (1, 2)]

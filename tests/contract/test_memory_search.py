@@ -25,7 +25,7 @@ from tests.support.run_memory_harness import (
 from understudy.core.errors import Invalid, NotFound
 from understudy.core.page import PageRequest
 from understudy.memory.policy import policy_in
-from understudy.retrieval.inspection import MemoryInspection
+from understudy.retrieval.inspection import MemoryInspection, Reader
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.recovered import RunReason
 from understudy.retrieval.search import SearchAnswer
@@ -69,10 +69,12 @@ def test_the_best_come_first_and_equals_by_time_then_id(
     archive.keep("twin-b", summary="Request: an atlas of the world", request_preview="x")
     archive.keep("twin-a", summary="Request: an atlas of the world", request_preview="x")
 
-    assert ids(inspection.search("s1", "launch codename is atlas", None))[:2] == ["phrase", "words"]
-    by_time = ids(inspection.search("s1", "world", None))
+    assert ids(inspection.search(Reader(session_id="s1"), "launch codename is atlas", None))[
+        :2
+    ] == ["phrase", "words"]
+    by_time = ids(inspection.search(Reader(session_id="s1"), "world", None))
     assert by_time.index("twin-a") + 1 == by_time.index("twin-b")
-    assert "nothing" not in ids(inspection.search("s1", "atlas", 50))
+    assert "nothing" not in ids(inspection.search(Reader(session_id="s1"), "atlas", 50))
 
 
 def test_a_published_fact_comes_before_runs_that_have_its_words_in_more_fields(
@@ -83,7 +85,7 @@ def test_a_published_fact_comes_before_runs_that_have_its_words_in_more_fields(
         say(archive, f"r{number:02}", text, outcome_preview=f"Build {number}: release branch.")
     keep(archive.units, make_learning("The release branch is named harbour.", learning_id="fact"))
 
-    found = inspection.search("s1", "release branch", None).results
+    found = inspection.search(Reader(session_id="s1"), "release branch", None).results
 
     assert found[0].source_id == "fact"
     assert len(found) == 12
@@ -100,7 +102,7 @@ def test_a_repeated_question_does_not_crowd_out_its_answer(
     say(archive, "port9", "Open port 9 of the VPN", outcome_preview="Done.")
     say(archive, "port8", "Open port 8 of the VPN", outcome_preview="Done.")
 
-    found = inspection.context("s1", asked).recovered
+    found = inspection.context(Reader(session_id="s1"), asked).recovered
     reasons = {it.run_id: it.reason for it in found.considered}
 
     assert [it.run_id for it in found.kept][:2] == ["again2", "answer"]
@@ -113,16 +115,16 @@ def test_browsing_is_by_time_and_bounded(
 ) -> None:
     archive.keep_some(*(f"r{number:02}" for number in range(14)))
 
-    answer = inspection.search("s1", None, None)
+    answer = inspection.search(Reader(session_id="s1"), None, None)
 
     assert ids(answer) == [f"r{number:02}" for number in range(13, 1, -1)]
     assert answer.truncated
     assert answer.query is None
     assert {result.score for result in answer.results} == {0}
-    assert len(inspection.search("s1", "", 0).results) == 1
-    everything = inspection.search("s1", " \n", 500)
+    assert len(inspection.search(Reader(session_id="s1"), "", 0).results) == 1
+    everything = inspection.search(Reader(session_id="s1"), " \n", 500)
     assert (len(everything.results), everything.truncated) == (14, False)
-    assert inspection.search("s1", None, 14).truncated is False
+    assert inspection.search(Reader(session_id="s1"), None, 14).truncated is False
 
 
 def test_projects_are_searched_only_when_the_policy_says_so(
@@ -136,9 +138,9 @@ def test_projects_are_searched_only_when_the_policy_says_so(
     say(archive, "theirs", "a shared errand", "s2", scope_keys=shared)
     say(archive, "before", "a shared errand", "s2", scope_keys=("session:s2",))
 
-    narrow = inspection.search("s1", "errand", None)
+    narrow = inspection.search(Reader(session_id="s1"), "errand", None)
     archive.set_policy(search_visibility="learning_scopes")
-    wide = inspection.search("s1", "errand", None)
+    wide = inspection.search(Reader(session_id="s1"), "errand", None)
 
     assert ids(narrow) == ["own"]
     assert ids(wide) == ["theirs", "own"]
@@ -154,9 +156,10 @@ def test_projects_are_searched_only_when_the_policy_says_so(
         "project:p",
         "workspace:default",
     ]
-    assert [memory.run_id for memory in inspection.context("s1", "errand").recovered.kept] == [
-        "own"
-    ]
+    assert [
+        memory.run_id
+        for memory in inspection.context(Reader(session_id="s1"), "errand").recovered.kept
+    ] == ["own"]
 
 
 def test_a_scope_that_is_no_longer_seen_shows_nothing(
@@ -166,14 +169,14 @@ def test_a_scope_that_is_no_longer_seen_shows_nothing(
     scopes = ("session:s2", "persona:helper")
     say(archive, "theirs", "an errand", "s2", scope_keys=scopes)
 
-    assert ids(inspection.search("s1", "errand", None)) == []
+    assert ids(inspection.search(Reader(session_id="s1"), "errand", None)) == []
     with archive.units.write() as unit:
         session = unit.sessions.get("s1")
         assert session is not None
         bound_now = replace(session, **bound(make_persona()), version=session.version + 1)
         unit.sessions.update(bound_now, expected_version=session.version)
 
-    assert ids(inspection.search("s1", "errand", None)) == ["theirs"]
+    assert ids(inspection.search(Reader(session_id="s1"), "errand", None)) == ["theirs"]
 
 
 def test_what_is_past_its_time_is_dropped_when_a_search_meets_it(
@@ -185,12 +188,12 @@ def test_what_is_past_its_time_is_dropped_when_a_search_meets_it(
     archive.keep("young")
     archive.clock.advance(400)
 
-    at_the_limit = inspection.search("s1", None, None)
+    at_the_limit = inspection.search(Reader(session_id="s1"), None, None)
     archive.clock.advance(1)
     stale = archive.service.status(archive.clock.now_ms())["stale_indexed_record_count"]
-    looked = inspection.context("s1", None)
+    looked = inspection.context(Reader(session_id="s1"), None)
     kept_by_looking = archive.stored()
-    answer = inspection.search("s1", "hello", None)
+    answer = inspection.search(Reader(session_id="s1"), "hello", None)
 
     assert ids(at_the_limit) == ["young", "old"]
     assert stale == 1
@@ -226,7 +229,7 @@ def test_a_title_and_an_excerpt_end_before_a_marker_or_behind_it(
         "r1", request_preview="a" * 75 + f" {marker}", summary="b" * 175 + f" {marker} and more"
     )
 
-    [found] = inspection.search("s1", None, None).results
+    [found] = inspection.search(Reader(session_id="s1"), None, None).results
 
     assert found.title == "a" * 75 + " …"
     assert found.excerpt == "b" * 175 + " …"
@@ -239,7 +242,7 @@ def test_a_missing_record_is_counted_and_stays_indexed(
     with archive.units.write() as unit:
         unit.run_memories.delete(["gone"])
 
-    answer = inspection.search("s1", None, None)
+    answer = inspection.search(Reader(session_id="s1"), None, None)
 
     assert ids(answer) == ["here"]
     assert archive.counters.skipped_unreadable_total == 1
@@ -266,26 +269,26 @@ def test_among_more_than_can_be_read_the_index_finds_what_fits(
             record = make_record(run_id, recorded_at_ms=at)
             archive.keeper.keep(unit, record, make_evidence(run_id), policy=policy)
 
-    found = inspection.search("s1", "quixotic windmill", None)
+    found = inspection.search(Reader(session_id="s1"), "quixotic windmill", None)
 
     assert ids(found) == ["needle", "needle too"]
     hostile = ("".join(chr(0x4E00 + n) for n in range(4096)), " ".join(map(str, range(900))))
     for query in hostile:
-        assert ids(inspection.search("s1", query, None)) == []
-    newest = inspection.search("s1", None, 2)
+        assert ids(inspection.search(Reader(session_id="s1"), query, None)) == []
+    newest = inspection.search(Reader(session_id="s1"), None, 2)
     assert (ids(newest), newest.truncated) == (["straw-299", "straw-298"], True)
 
 
 def test_a_session_that_is_not_there_is_not_found(inspection: MemoryInspection) -> None:
     for ask in (
-        lambda: inspection.search("nobody", "x", None),
-        lambda: inspection.context("nobody", "x"),
+        lambda: inspection.search(Reader(session_id="nobody"), "x", None),
+        lambda: inspection.context(Reader(session_id="nobody"), "x"),
         lambda: inspection.report("nobody"),
     ):
         with pytest.raises(NotFound):
             ask()
     with pytest.raises(Invalid):
-        inspection.search("s1", "x" * 4097, None)
+        inspection.search(Reader(session_id="s1"), "x" * 4097, None)
 
 
 def test_records_are_listed_in_pages(

@@ -25,7 +25,7 @@ from understudy.core.page import PageRequest
 from understudy.memory.policy import policy_in
 from understudy.memory.record import RunMemoryRecord, record_json
 from understudy.memory.report import MaintenanceReason as Told
-from understudy.retrieval.inspection import MemoryInspection
+from understudy.retrieval.inspection import MemoryInspection, Reader
 from understudy.retrieval.recovered import RunReason, recover
 from understudy.storage.engine import open_engine
 from understudy.storage.run_memory_files import FileRunMemories
@@ -136,7 +136,7 @@ def assert_unreadable(archive: RunMemoryHarness, run_id: str) -> None:
     assert [it.run_id for it in page.items if it.summary is None] == [run_id]
     with pytest.raises(DamagedRecord, match=run_id):
         archive.service.get(run_id)
-    found = inspection.search("s1", None, None)
+    found = inspection.search(Reader(session_id="s1"), None, None)
     assert run_id not in [it.source_id for it in found.results]
     assert found.unreadable == 1
     with archive.units.read() as unit:

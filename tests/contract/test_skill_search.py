@@ -11,7 +11,7 @@ from tests.support.skill_factories import make_skill
 from understudy.memory.report import Counters
 from understudy.memory.retention import Keeper
 from understudy.retrieval.hits import ResultKind, SearchResult
-from understudy.retrieval.inspection import MemoryInspection
+from understudy.retrieval.inspection import MemoryInspection, Reader
 from understudy.skills.model import Visibility
 
 
@@ -38,7 +38,7 @@ def found(inspection: MemoryInspection, query: str | None, session_id: str = "s1
 def results(
     inspection: MemoryInspection, query: str | None, session_id: str = "s1"
 ) -> tuple[SearchResult, ...]:
-    return inspection.search(session_id, query, None, user_id="ann").results
+    return inspection.search(Reader(session_id=session_id, user_id="ann"), query, None).results
 
 
 def test_a_skill_is_found_with_a_query_and_by_browsing(inspection: MemoryInspection) -> None:
@@ -70,9 +70,9 @@ def test_a_denied_skill_never_appears(
 
     assert found(inspection, "invoice", "denied") == ["skl_beta"]
     assert found(inspection, "alpha", "denied") == []
-    context = inspection.context("denied", "invoice", user_id="ann")
+    context = inspection.context(Reader(session_id="denied", user_id="ann"), "invoice")
     assert [one.slug for one in context.skills] == ["beta"]
-    assert inspection.context("broken", "invoice", user_id="ann").skills == ()
+    assert inspection.context(Reader(session_id="broken", user_id="ann"), "invoice").skills == ()
 
 
 def test_the_context_shows_what_a_prompt_would_list(
@@ -80,14 +80,17 @@ def test_the_context_shows_what_a_prompt_would_list(
 ) -> None:
     skills.put_local("notes")
 
-    context = inspection.context("s1", None, user_id="ann")
+    context = inspection.context(Reader(session_id="s1", user_id="ann"), None)
 
     assert context.skills == skills.offered()
     assert [one.slug for one in context.skills] == ["alpha", "beta", "notes"]
-    of_bob = inspection.context("s1", None, user_id="bob").skills
+    of_bob = inspection.context(Reader(session_id="s1", user_id="bob"), None).skills
     assert [one.slug for one in of_bob] == ["alpha", "gamma", "notes"]
     # Nobody in particular sees what is open to all.
-    assert [one.slug for one in inspection.context("s1", None).skills] == ["alpha", "notes"]
+    assert [one.slug for one in inspection.context(Reader(session_id="s1"), None).skills] == [
+        "alpha",
+        "notes",
+    ]
 
 
 def test_one_in_a_folder_is_found_as_such(

@@ -10,6 +10,7 @@ from understudy.api.app import create_app
 from understudy.api.in_process import InProcessCalls
 from understudy.core.principal import Principal, Role
 from understudy.daemon.wiring import Daemon
+from understudy.mcp.endpoint import mount as mount_mcp
 from understudy.settings import Settings
 from understudy.storage.schema import metadata
 
@@ -21,7 +22,9 @@ class Caller:
 
     def __init__(self, daemon: Daemon) -> None:
         self.services = daemon.services
-        self._calls = InProcessCalls(create_app(daemon.services))
+        self.app = create_app(daemon.services)
+        mount_mcp(self.app)
+        self._calls = InProcessCalls(self.app)
         self._engine = daemon.resources.database
 
     async def __call__(self, operation: str, /, *, body: object = None, **ids: str) -> Any:

@@ -34,7 +34,7 @@ from understudy.retrieval.recollect import query_of
 from understudy.retrieval.search import checked_query
 from understudy.runs.intake import RunIntake
 from understudy.runs.model import Run
-from understudy.sessions.model import Session, require_session
+from understudy.sessions.model import Session, require_session, unsaved_session
 from understudy.skills.access import access
 from understudy.skills.catalogue import Catalogue
 from understudy.skills.catalogue_entry import CatalogueEntry, permits, skill_gate
@@ -187,14 +187,8 @@ class PromptPreviews:
         asked, now = checked_query(query) or "", self.clock.now_ms()
         self.catalogue.refresh()
         with self.units.read() as unit:
-            session = Session(
-                # No stored session has this id.
-                session_id="",
-                agent_id=require_agent(unit, agent_id).agent_id,
-                owner_id=principal.user_id,
-                created_at_ms=now,
-                updated_at_ms=now,
-            )
+            agent = require_agent(unit, agent_id)
+            session = unsaved_session(agent.agent_id, principal.user_id, now_ms=now)
             return self._preview(unit, principal, session, asked)
 
     def _preview(

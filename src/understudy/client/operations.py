@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from understudy.deliveries.model import DeliveryLog
     from understudy.evolution.record import EvolutionEntry
     from understudy.foreign.publication import RepositoryPublication
+    from understudy.foreign.record import Recorded
     from understudy.inbox.service import InboxPage
     from understudy.learnings.bulk import BulkResult
     from understudy.learnings.candidates import ListedCandidate, NextReviewItem, ReviewItem
@@ -175,6 +176,7 @@ if TYPE_CHECKING:
         GrantView,
         OfferedSkill,
         PatchSkill,
+        ReportOutcome,
         SkillChanged,
         SkillDeleted,
         SkillDetail,
@@ -207,6 +209,7 @@ ANSWERS: Final = {
     "understudy.deliveries.model": "DeliveryLog",
     "understudy.evolution.record": "EvolutionEntry",
     "understudy.foreign.publication": "RepositoryPublication",
+    "understudy.foreign.record": "Recorded",
     "understudy.inbox.service": "InboxPage",
     "understudy.learnings.bulk": "BulkResult",
     "understudy.learnings.candidates": "ListedCandidate NextReviewItem ReviewItem",
@@ -453,6 +456,32 @@ class AgentsCalls(Group[S]):
         the limit."""
 
     evolution = every(evolution_page)
+
+    @GET("/v1/agents/{agent_id}/memory-context")
+    def memory_context(
+        self, agent_id: str, *, query: str | None = None, reviewed: bool | None = None
+    ) -> MemoryContextView:
+        """Show what would be injected into the caller's first run in a new session of an
+        agent."""
+
+    @GET("/v1/agents/{agent_id}/memory-search")
+    def memory_search(
+        self,
+        agent_id: str,
+        *,
+        query: str | None = None,
+        limit: int | None = None,
+        reviewed: bool | None = None,
+    ) -> SearchAnswer:
+        """Search what a new session of an agent can find, best first; newest first without a
+        query."""
+
+    @GET("/v1/agents/{agent_id}/memory-explain")
+    def memory_explain(
+        self, agent_id: str, *, query: str | None = None, reviewed: bool | None = None
+    ) -> MemoryExplanation:
+        """Explain for every learning that a new session sees why it would or would not be
+        injected."""
 
     @GET("/v1/agents/{agent_id}/prompt-preview")
     def prompt_preview(self, agent_id: str, *, query: str | None = None) -> PromptPreview:
@@ -1069,7 +1098,7 @@ class LearningsCalls(Group[S]):
         `all`."""
 
     @GET("/v1/learnings/{learning_id}")
-    def get(self, learning_id: str) -> Learning:
+    def get(self, learning_id: str, *, reviewed: bool | None = None) -> Learning:
         """Show a learning."""
 
     @PUT("/v1/learnings/{learning_id}")
@@ -1191,17 +1220,26 @@ class MemoryCalls(Group[S]):
     """Calls about memory."""
 
     @GET("/v1/sessions/{session_id}/memory-context")
-    def context(self, session_id: str, *, query: str | None = None) -> MemoryContextView:
+    def context(
+        self, session_id: str, *, query: str | None = None, reviewed: bool | None = None
+    ) -> MemoryContextView:
         """Show what would be injected into the caller's next run; reading changes nothing."""
 
     @GET("/v1/sessions/{session_id}/memory-search")
     def search(
-        self, session_id: str, *, query: str | None = None, limit: int | None = None
+        self,
+        session_id: str,
+        *,
+        query: str | None = None,
+        limit: int | None = None,
+        reviewed: bool | None = None,
     ) -> SearchAnswer:
         """Search what the session can find, best first; newest first without a query."""
 
     @GET("/v1/sessions/{session_id}/memory-explain")
-    def explain(self, session_id: str, *, query: str | None = None) -> MemoryExplanation:
+    def explain(
+        self, session_id: str, *, query: str | None = None, reviewed: bool | None = None
+    ) -> MemoryExplanation:
         """Explain for every visible learning and run why it would or would not be injected."""
 
     @GET("/v1/runs/{run_id}/memory-report")
@@ -2246,6 +2284,13 @@ class SkillsCalls(SkillUploads[S]):
         first."""
 
     of_session = every(of_session_page)
+
+    @POST("/v1/skills/{skill_id}/outcomes")
+    def report_outcome(
+        self, skill_id: str, body: ReportOutcome, *, key: str | None = None
+    ) -> Recorded:
+        """Report the outcome of a skill that an agent of another program followed; it decides no
+        rollout."""
 
 
 class TasksCalls(Group[S]):

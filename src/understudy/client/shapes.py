@@ -136,6 +136,9 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
     "understudy.foreign.publication_lock": {
         "Drift": "path reason",
     },
+    "understudy.foreign.record": {
+        "Recorded": "session_id run_id is_new",
+    },
     "understudy.guard.rule": {
         "Finding": "rule_id category path line reason",
     },

@@ -27,6 +27,7 @@ from understudy.daemon.connections import server_config
 from understudy.daemon.homelock import HomeLock, HomeLocked
 from understudy.daemon.services import Services
 from understudy.daemon.wiring import Daemon, warm_up
+from understudy.mcp.endpoint import mount as mount_mcp
 from understudy.redaction.scrub import scrub, scrub_json
 from understudy.settings import Settings
 from understudy.settings.program import path_line, program_name, url_option
@@ -121,10 +122,11 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
 
 
 def _build_app(services: Services) -> FastAPI:
-    """The API, and but for a worker the WebSocket endpoint and the console."""
+    """The API, and but for a worker the WebSocket and MCP endpoints and the console."""
     app = create_app(services)
     if services.resources.settings.role != "worker":
         mount_websocket(app, services)
+        mount_mcp(app)
         mount_console(app)
     return app
 

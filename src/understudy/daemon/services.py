@@ -42,6 +42,7 @@ from understudy.evolution.usage_review import Suggester
 from understudy.foreign.folders import Folders
 from understudy.foreign.held import HeldWrites
 from understudy.foreign.hooks import Hooks
+from understudy.foreign.outcomes import SkillReports
 from understudy.foreign.publication import PublicationService
 from understudy.foreign.record import ForeignTurns
 from understudy.foreign.statements import Statements
@@ -144,6 +145,7 @@ class Services:
         self.foreign = ForeignTurns(
             units=units, clock=clock, defaults=self.defaults, run_ended=self.run_ended
         )
+        self.skill_reports = SkillReports(units, clock, self.foreign, self.skills.library)
         self.hooks = Hooks(
             units=units, clock=clock, turns=self.foreign, held=self.agents.held_writes
         )

@@ -390,9 +390,10 @@ class CandidateService:
 
 
 def _waiting_in_session(unit: "Unit", made: Candidate, *, now_ms: int) -> Candidate | None:
-    """The open candidate that says the same of a session in which it was typed before."""
-    typed = LearningSource(session_id=made.source.session_id, agent_id=made.source.agent_id)
-    if made.source != typed or typed.session_id is None:
+    """The open candidate that says the same, of the session or by the client of this one."""
+    of = made.source
+    typed = LearningSource(session_id=of.session_id, agent_id=of.agent_id, client=of.client)
+    if made.source != typed or not (typed.session_id or typed.client):
         return None
     there = unit.candidates.proposed_with_key(
         made.scope, made.kind, made.semantic_key, now_ms=now_ms, origin=Origin.API

@@ -127,7 +127,7 @@ def check_expiry(expires_at_ms: int | None, *, pointer: str = "/expires_at_ms") 
 
 def check_source(source: LearningSource, *, pointer: str = "/source") -> LearningSource:
     """Refuse a source with invalid ids or an invalid offset."""
-    for name in ("run_id", "session_id", "agent_id", "observation_id", "derivation_id"):
+    for name in ("run_id", "session_id", "agent_id", "client", "observation_id", "derivation_id"):
         value = getattr(source, name)
         if value is not None and not _is_id(value):
             raise _invalid("source", f"{pointer}/{name}", f"{name} {_ID_SAYS}")

@@ -56,6 +56,8 @@ class SearchRequest:
     now_ms: int
     # The skills that the agent may use for the caller.
     skills: tuple[CatalogueEntry, ...] = ()
+    # Whether only reviewed learnings are found.
+    reviewed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from understudy.learnings.model import TERM_KIND, Learning
-from understudy.learnings.visibility import prompt_blockers, prompt_key, replaced_ids, talk_key
+from understudy.learnings.taint import is_unreviewed
+from understudy.learnings.visibility import (
+    prompt_blockers,
+    prompt_key,
+    prompt_visible,
+    replaced_ids,
+    talk_key,
+)
 from understudy.retrieval.choice import MAX_ENTRIES, Judged, Learned, choose
 from understudy.retrieval.documents import TermStatistics
 from understudy.retrieval.rarity import POSTINGS_BUDGET, SCAN_LIMIT
@@ -64,6 +71,12 @@ def read(
     found = unit.learnings.readable(wanted) if wanted else {}
     # The record decides its scope, not the index.
     return tuple(found[each] for each in wanted if each in found and found[each].scope in scopes)
+
+
+def reviewed_among(unit: "Unit", learnings: Iterable[Learning], *, now_ms: int) -> list[Learning]:
+    """The learnings that a model which we do not run may read, in the same order."""
+    visible = prompt_visible(unit.learnings, learnings, now_ms=now_ms)
+    return [it for it in visible if not is_unreviewed(it)]
 
 
 def judge(unit: "Unit", learnings: Sequence[Learning], *, now_ms: int) -> list[Judged]:

@@ -26,7 +26,7 @@ from understudy.retrieval.hits import (
     excerpt,
     matching_documents,
 )
-from understudy.retrieval.learned import is_small, read
+from understudy.retrieval.learned import is_small, read, reviewed_among
 from understudy.retrieval.rarity import SCAN_LIMIT
 from understudy.retrieval.run_search import recovered_runs
 from understudy.retrieval.terms import query_terms, terms_of
@@ -102,6 +102,8 @@ def visible_learnings(asked: SearchRequest) -> Hits:
         for it in found
         if not search_blockers(it, now_ms=asked.now_ms, is_replaced=it.learning_id in replaced)
     ]
+    if asked.reviewed:
+        visible = reviewed_among(asked.unit, visible, now_ms=asked.now_ms)
     return Hits(found=tuple(_hits(asked, visible)))
 
 
@@ -199,8 +201,12 @@ def search(
     policy: RunMemoryPolicy,
     now_ms: int,
     skills: tuple[CatalogueEntry, ...] = (),
+    reviewed: bool = False,
 ) -> SearchAnswer:
-    """Rank what the session sees against the query; without one, the newest come first."""
+    """Rank what the session sees against the query; without one, the newest come first.
+
+    With `reviewed`, runs and learnings that nobody has reviewed are not found.
+    """
     asked = SearchRequest(
         unit=unit,
         session=session,
@@ -210,8 +216,9 @@ def search(
         policy=policy,
         now_ms=now_ms,
         skills=skills,
+        reviewed=reviewed,
     )
-    hits = [find(asked) for find in SOURCES]
+    hits = [find(asked) for find in SOURCES if not (reviewed and find is recovered_runs)]
     found = sorted((hit for each in hits for hit in each.found), key=_order)
     first = found[: asked.limit] if asked.query is not None else found
     results = [hit.result() for hit in first]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from understudy.core.principal import Role
 from understudy.runs.model import SCHEDULE_SOURCE, Run, RunKind, RunRequest
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def is_passed_on(run: Run) -> bool:
     request = run.request
     if run.kind is RunKind.FOREIGN_TURN:
         return False
-    if (request.source_plugin, request.source_kind) not in OWN_SOURCES:
+    # A connected agent writes what it submits.
+    if run.role is Role.CLIENT or ((request.source_plugin, request.source_kind) not in OWN_SOURCES):
         return True
     return request.actor_id not in (_OURS.actor_id, run.user_id)
 

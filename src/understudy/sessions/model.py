@@ -264,6 +264,17 @@ class SessionStanding:
     queued_runs: int = 0
 
 
+def unsaved_session(agent_id: str, owner_id: str, *, now_ms: int) -> Session:
+    """A new session of an agent that is not stored: no stored one has its id, which is empty."""
+    return Session(
+        session_id="",
+        agent_id=agent_id,
+        owner_id=owner_id,
+        created_at_ms=now_ms,
+        updated_at_ms=now_ms,
+    )
+
+
 def require_session(unit: "Unit", session_id: str, *, lock: bool = False) -> Session:
     """The session, or `NotFound`."""
     session = unit.sessions.get(session_id, lock=lock)

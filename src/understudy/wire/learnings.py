@@ -53,6 +53,8 @@ class SourceBody(RequestBody):
     """The session that it comes from."""
     agent_id: Id | None = None
     """The agent that it comes from."""
+    client: Id | None = None
+    """The program that proposes it for a model. A person decides then, unless a rule names it."""
     input_event_offset: Millis | None = None
     """The offset of the input in the journal of the session."""
     observation_id: Id | None = None

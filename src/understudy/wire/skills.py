@@ -19,7 +19,7 @@ from understudy.skills.model import (
 from understudy.skills.runtime_settings import RuntimeSettings, SkillContext
 from understudy.skills.usage import UsageFigures
 from understudy.skills.versions import StoredSkill
-from understudy.wire.base import Int32, Items, Lax, Omitted, RequestBody, VersionNumber, View
+from understudy.wire.base import Id, Int32, Items, Lax, Omitted, RequestBody, VersionNumber, View
 
 # Nobody reviews more findings than this one by one.
 MAX_ACKNOWLEDGED: Final = 50
@@ -73,6 +73,19 @@ class SkillInList(SkillView):
     """A skill in a list, with its uses of all versions in the last 30 days."""
 
     recent_use: UsageFigures = UsageFigures()
+
+
+class ReportOutcome(RequestBody):
+    """How the use of a skill by an agent of another program ended."""
+
+    outcome: Literal["succeeded", "failed"]
+    """Whether the agent did what the skill is for."""
+    version: VersionNumber | None = None
+    """The version that was followed; the current one by default."""
+    run_id: Id | None = None
+    """The reporter's own id of its run: reported again, it adds nothing."""
+    note: str = Field(default="", max_length=2_000)
+    """What went wrong, or well."""
 
 
 class SkillChanged(SkillView):

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from understudy.api.bodies import located, record_of
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import operator, viewer
+from understudy.api.operations import client, operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.routes.learnings import (
     OfApplies,
@@ -22,11 +22,18 @@ from understudy.api.routes.learnings import (
 from understudy.api.services import Caller, Services
 from understudy.core.errors import Invalid, LimitExceeded, coded_error
 from understudy.core.page import MAX_LIMIT, Page
+from understudy.core.principal import Principal, Role
 from understudy.core.records import reduced
 from understudy.learnings.bulk import BulkAction, BulkChoice, BulkRequest, BulkResult
 from understudy.learnings.candidates import ListedCandidate, NextReviewItem, ReviewItem
 from understudy.learnings.checks import scope_filter
-from understudy.learnings.model import Candidate, CandidateFilter, CandidateState, Tier
+from understudy.learnings.model import (
+    Candidate,
+    CandidateFilter,
+    CandidateState,
+    LearningSource,
+    Tier,
+)
 from understudy.learnings.proposal import NewCandidate
 from understudy.learnings.publication import PublishChanges, PublishedLearning
 from understudy.review.judge import answers_of_judge
@@ -95,13 +102,22 @@ def list_candidates(
 
 
 @router.post(ALL, operation_id="learning_candidates.create")
-@operator()
+@client()
 async def create(body: CreateCandidate, services: Services, caller: Caller) -> Candidate:
     """Propose a learning; nothing takes effect before it is published."""
-    service, wanted = services.learning.candidates, record_of(NewCandidate, body)
+    service, wanted = services.learning.candidates, _proposal(body, caller)
     candidate = await run_in_threadpool(service.create, caller, wanted)
     await service.look_around(candidate.candidate_id)
     return candidate
+
+
+def _proposal(body: CreateCandidate, caller: Principal) -> NewCandidate:
+    """What is proposed. The words of a client are a model's, and what it cites proves nothing."""
+    wanted = record_of(NewCandidate, body)
+    if caller.role is Role.CLIENT:
+        named = LearningSource(client=wanted.source.client or str(Role.CLIENT))
+        wanted = replace(wanted, source=named, evidence_refs=())
+    return replace(wanted, derived_from_untrusted=wanted.source.client is not None)
 
 
 def _publishes(body: Any) -> bool:

@@ -59,6 +59,10 @@ OfKind = Annotated[Kind | None, Query(description="only of this kind")]
 OfApplies = Annotated[
     Applies | None, Query(description="only those told `always`, or only `when_relevant`")
 ]
+Reviewed = Annotated[
+    bool,
+    Query(description="not found unless it was reviewed and is in force, as for connected agents"),
+]
 
 
 def learning_filter(given: LearningFilterBody) -> LearningFilter:
@@ -162,9 +166,13 @@ def revoke_matching(
 
 
 @router.get(ONE, operation_id="learnings.get")
-@viewer()
-def get(learning_id: LearningId, services: Services) -> Learning:
+@viewer(by_client=True)
+def get(
+    learning_id: LearningId, services: Services, caller: Caller, reviewed: Reviewed = False
+) -> Learning:
     """Show a learning."""
+    if reviewed or caller.role is Role.CLIENT:
+        return services.inspection.learning(learning_id)
     return services.learning.learnings.get(learning_id)
 
 

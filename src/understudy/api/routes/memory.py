@@ -10,10 +10,11 @@ from understudy.api.operations import operator, viewer
 from understudy.api.paging import Paging
 from understudy.api.services import AgentId, Caller, RunId, Services, SessionId
 from understudy.core.page import Page
+from understudy.core.principal import Principal, Role
 from understudy.core.records import extended, reduced
 from understudy.memory.record import RunMemoryDetail, RunMemoryItem
 from understudy.retrieval.explain import MemoryExplanation
-from understudy.retrieval.inspection import MemoryContext
+from understudy.retrieval.inspection import MemoryContext, Reader
 from understudy.retrieval.report import MemoryReport
 from understudy.retrieval.search import SearchAnswer, shown_capability_scope
 from understudy.wire.base import Deleted
@@ -28,41 +29,102 @@ from understudy.wire.skills import OfferedSkill
 
 router = APIRouter(tags=["memory"], route_class=GatedRoute)
 Asked = Annotated[str | None, Query(description="what the next input might say, or ask for")]
+Most = Annotated[int | None, Query(description="how many results; 12, brought within 1 and 50")]
+Reviewed = Annotated[
+    bool,
+    Query(
+        description="only learnings that were reviewed, and skills: no run, and nothing that"
+        " automation published of an untrusted one; connected agents are told of nothing else"
+    ),
+]
 # The most skills shown; `/v1/sessions/{id}/skills` lists them all.
 MAX_SKILLS: Final = 200
 
 
 @router.get("/v1/sessions/{session_id}/memory-context", operation_id="sessions.memory_context")
-@viewer()
+@viewer(by_client=True)
 def memory_context(
-    session_id: SessionId, services: Services, caller: Caller, query: Asked = None
+    session_id: SessionId,
+    services: Services,
+    caller: Caller,
+    query: Asked = None,
+    reviewed: Reviewed = False,
 ) -> MemoryContextView:
     """Show what would be injected into the caller's next run; reading changes nothing."""
-    return context_view(services.inspection.context(session_id, query, user_id=caller.user_id))
+    reader = _reader(caller, reviewed=reviewed, session_id=session_id)
+    return context_view(services.inspection.context(reader, query))
+
+
+@router.get("/v1/agents/{agent_id}/memory-context", operation_id="agents.memory_context")
+@viewer(by_client=True)
+def agent_memory_context(
+    agent_id: AgentId,
+    services: Services,
+    caller: Caller,
+    query: Asked = None,
+    reviewed: Reviewed = False,
+) -> MemoryContextView:
+    """Show what would be injected into the caller's first run in a new session of an agent."""
+    reader = _reader(caller, reviewed=reviewed, agent_id=agent_id)
+    return context_view(services.inspection.context(reader, query))
 
 
 @router.get("/v1/sessions/{session_id}/memory-search", operation_id="sessions.memory_search")
-@viewer()
+@viewer(by_client=True)
 def memory_search(
     session_id: SessionId,
     services: Services,
     caller: Caller,
     query: Asked = None,
-    limit: Annotated[
-        int | None, Query(description="how many results; 12, brought within 1 and 50")
-    ] = None,
+    limit: Most = None,
+    reviewed: Reviewed = False,
 ) -> SearchAnswer:
     """Search what the session can find, best first; newest first without a query."""
-    return services.inspection.search(session_id, query, limit, user_id=caller.user_id)
+    reader = _reader(caller, reviewed=reviewed, session_id=session_id)
+    return services.inspection.search(reader, query, limit)
+
+
+@router.get("/v1/agents/{agent_id}/memory-search", operation_id="agents.memory_search")
+@viewer(by_client=True)
+def agent_memory_search(
+    agent_id: AgentId,
+    services: Services,
+    caller: Caller,
+    query: Asked = None,
+    limit: Most = None,
+    reviewed: Reviewed = False,
+) -> SearchAnswer:
+    """Search what a new session of an agent can find, best first; newest first without a query."""
+    reader = _reader(caller, reviewed=reviewed, agent_id=agent_id)
+    return services.inspection.search(reader, query, limit)
 
 
 @router.get("/v1/sessions/{session_id}/memory-explain", operation_id="sessions.memory_explain")
-@viewer()
+@viewer(by_client=True)
 def memory_explain(
-    session_id: SessionId, services: Services, query: Asked = None
+    session_id: SessionId,
+    services: Services,
+    caller: Caller,
+    query: Asked = None,
+    reviewed: Reviewed = False,
 ) -> MemoryExplanation:
     """Explain for every visible learning and run why it would or would not be injected."""
-    return services.inspection.explain(session_id, query)
+    reader = _reader(caller, reviewed=reviewed, session_id=session_id)
+    return services.inspection.explain(reader, query)
+
+
+@router.get("/v1/agents/{agent_id}/memory-explain", operation_id="agents.memory_explain")
+@viewer(by_client=True)
+def agent_memory_explain(
+    agent_id: AgentId,
+    services: Services,
+    caller: Caller,
+    query: Asked = None,
+    reviewed: Reviewed = False,
+) -> MemoryExplanation:
+    """Explain for every learning that a new session sees why it would or would not be injected."""
+    reader = _reader(caller, reviewed=reviewed, agent_id=agent_id)
+    return services.inspection.explain(reader, query)
 
 
 @router.get("/v1/sessions/{session_id}/prompt-preview", operation_id="sessions.prompt_preview")
@@ -127,6 +189,12 @@ def forget_run_memory(run_id: RunId, services: Services, caller: Caller) -> Dele
     """Forget a run: no prompt and no search shows it again. The run itself stays."""
     services.run_memories.forget(caller, run_id)
     return Deleted()
+
+
+def _reader(caller: Principal, *, reviewed: bool, **of: str) -> Reader:
+    """Who asks; a connected agent reads what is reviewed and nothing else."""
+    is_agent = caller.role is Role.CLIENT
+    return Reader(user_id=caller.user_id, reviewed=reviewed or is_agent, **of)
 
 
 def context_view(context: MemoryContext) -> MemoryContextView:

@@ -9,7 +9,7 @@ from fastapi.responses import PlainTextResponse
 from understudy.api.gate import GatedRoute
 from understudy.api.idempotency import key_for_receipt
 from understudy.api.limits import LARGE_BODY_BYTES
-from understudy.api.operations import admin, operator, viewer
+from understudy.api.operations import admin, client, operator, viewer
 from understudy.api.paging import Paging, items, offset_of
 from understudy.api.services import Caller, RunId, Services, SessionId
 from understudy.api.submissions import AcceptLanguage, answer_inline, submission_of
@@ -34,7 +34,7 @@ ONE: Final = "/v1/runs/{run_id}"
 
 
 @router.post("/v1/sessions/{session_id}/runs", operation_id="runs.submit", status_code=202)
-@operator(own_receipts=True, max_body_bytes=LARGE_BODY_BYTES)
+@client(own_receipts=True, max_body_bytes=LARGE_BODY_BYTES)
 def submit(
     session_id: SessionId,
     body: SubmitInput,
@@ -99,7 +99,7 @@ def counts(services: Services, session_id: InSession = None, agent_id: OfAgent =
 
 
 @router.get(ONE, operation_id="runs.get")
-@viewer()
+@viewer(by_client=True)
 def get(run_id: RunId, services: Services, caller: Caller) -> RunView:
     """Show a run."""
     return run_view(services.runs.service.get(run_id), caller)

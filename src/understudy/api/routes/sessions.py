@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 
 from understudy.api.gate import GatedRoute
-from understudy.api.operations import POST_TWIN, operator, viewer
+from understudy.api.operations import POST_TWIN, client, operator, viewer
 from understudy.api.paging import Paging, items, offset_of
 from understudy.api.services import Caller, Services, SessionId
 from understudy.api.views.sessions import (
@@ -74,7 +74,7 @@ def _standings(
 
 
 @router.post("/v1/sessions", operation_id="sessions.create", status_code=201)
-@operator(body_id="session_id")
+@client(body_id="session_id")
 def create(services: Services, caller: Caller, body: CreateSession | None = None) -> SessionView:
     """Create a session, or reuse the one of that id when nothing asked for differs."""
     wanted = body or CreateSession()

@@ -106,7 +106,7 @@ def diff(
 
 
 @router.get(ONE + "/files", operation_id="skills.files")
-@viewer()
+@viewer(by_client=True)
 def files(
     skill_id: SkillRef, services: Services, caller: Caller, page: Paging, version: InVersion = None
 ) -> Page[BundleFile]:
@@ -115,7 +115,7 @@ def files(
 
 
 @router.get(ONE + "/files/{path:path}", operation_id="skills.file")
-@viewer()
+@viewer(by_client=True)
 def read_file(
     skill_id: SkillRef,
     path: Annotated[str, Path(description="path of the file in the skill")],

@@ -145,7 +145,7 @@ async def _filter(
 
 
 @router.get(ALL, operation_id="skills.list")
-@viewer()
+@viewer(by_client=True)
 def list_skills(
     services: Services,
     caller: Caller,
@@ -247,7 +247,7 @@ def runtimes(services: Services) -> Runtimes:
 
 
 @router.get(ONE, operation_id="skills.get")
-@viewer()
+@viewer(by_client=True)
 def get(skill_id: SkillRef, services: Services, caller: Caller) -> SkillDetail:
     """Show a skill by its id, slug or display name, with its instructions."""
     library = services.skills.library
