@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import typer
 
-from understudy.cli import screen
+from understudy.cli import ids, screen
 from understudy.cli.options import ConnectedCommand, Cursor, Limit, PageOptions, shared
 from understudy.cli.output import (
     ExitCode,
@@ -125,26 +125,34 @@ def command(
             name: each.annotation for name, each in taken.items() if is_dataclass(each.annotation)
         }
 
-        def run(ctx: typer.Context, **typed: Any) -> None:
-            filters = _filters(ctx, typed)
+        def given(ctx: typer.Context, typed: Mapping[str, Any]) -> dict[str, Any]:
+            arguments = {**typed}
             for name, group in groups.items():
-                typed[name] = group(**{each.name: typed.pop(each.name) for each in fields(group)})
+                arguments[name] = group(
+                    **{each.name: arguments.pop(each.name) for each in fields(group)}
+                )
             if "page" in by_us:
-                typed["page"] = PageOptions(limit=typed.pop("limit"), cursor=typed.pop("cursor"))
-            if "ctx" in by_us:
-                typed["ctx"] = ctx
+                limit, cursor = arguments.pop("limit"), arguments.pop("cursor")
+                arguments["page"] = PageOptions(limit=limit, cursor=cursor)
+            return {**arguments, "ctx": ctx} if "ctx" in by_us else arguments
+
+        def run(ctx: typer.Context, **typed: Any) -> None:
             if "daemon" not in by_us:
-                function(**typed)
+                function(**given(ctx, typed))
                 return
             with connect(ctx) as daemon:
-                view = function(daemon, **typed)
+                ids.resolve(daemon.client, typed, kinds, as_json=daemon.as_json)
+                with _hinting(daemon, typed, kinds):
+                    view = function(daemon, **given(ctx, typed))
                 if isinstance(show, str) or (show is not None and view is not None):
+                    filters = _filters(ctx, typed)
                     none = f"Nothing matches {filters}." if empty is not None and filters else empty
-                    daemon.show_answer(view, show, none, typed)
+                    daemon.show_answer(view, show, none, given(ctx, typed))
 
         parameters = [CONTEXT]
         for name, each in taken.items():
             parameters += _options(groups[name]) if name in groups else [each.replace(kind=NAMED)]
+        kinds = ids.kinds_of({each.name: each.annotation for each in parameters})
         as_typer_sees_it: Any = run
         as_typer_sees_it.__signature__ = inspect.Signature(
             [*parameters, *(PAGE if "page" in by_us else ())]
@@ -153,6 +161,21 @@ def command(
         return run
 
     return wrap
+
+
+@contextmanager
+def _hinting(
+    daemon: DaemonConnection, typed: Mapping[str, Any], kinds: Mapping[str, str]
+) -> Iterator[None]:
+    """Add to an error about an unknown name which one was meant, or what there is."""
+    from understudy.client import ClientError
+
+    try:
+        yield
+    except ClientError as problem:
+        if not daemon.as_json:
+            ids.add_hint(daemon.client, problem, typed, kinds)
+        raise
 
 
 def _filters(ctx: typer.Context, typed: Mapping[str, Any]) -> str:

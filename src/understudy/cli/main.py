@@ -76,6 +76,10 @@ COMMANDS: Final[Mapping[str, LazyEntry]] = {
         "List who did what, and who was told no; newest first. `audit verify` checks the rows.",
         "access:audit",
     ),
+    "api": LazyEntry(
+        "Call an operation of the HTTP API; fields go into the query of GET and DELETE.",
+        "api:call_api",
+    ),
     "redact": LazyEntry(
         "Read text on stdin and print it without secrets and personal data.", "local:redact"
     ),

@@ -1,12 +1,13 @@
 """The client: one daemon, one principal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from understudy.client.address import checked_url, http_options
-from understudy.client.calls import Json, at
+from understudy.client.calls import HttpCall, Json, QueryValue, at, post
 from understudy.client.errors import UnavailableError, UnreachableError
+from understudy.client.operation import RAW
 from understudy.client.operations import (
     DaemonCalls,
     LearningsCalls,
@@ -190,6 +191,22 @@ class Client(Operations[Transport]):
         self.learnings = Learnings(self.transport)
         self.rollouts = Rollouts(self.transport)
         self.daemon = RunningDaemon(self.transport)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, QueryValue] | None = None,
+        body: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> bytes:
+        """The answer of any operation as it was sent; a POST has an idempotency key."""
+        call: HttpCall[bytes] = HttpCall(method=method, path=path, query=query or {}, body=body)
+        if method == "POST":
+            call = post(path, body, query=query, key=key)
+        answer: bytes = self.transport.send(call, RAW)
+        return answer
 
     def __enter__(self) -> Self:
         return self

@@ -10,6 +10,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
+    Final,
     Generic,
     ParamSpec,
     Protocol,
@@ -115,6 +116,14 @@ class ClientOperation(Generic[P, T_co]):
             if name in modules
         }
         return TypeAdapter(eval(self.answer, names))  # noqa: S307 - an annotation of our own
+
+
+def _raw() -> "bytes":
+    raise NotImplementedError
+
+
+# For the answer of any operation as it was sent.
+RAW: "Final[ClientOperation[[], bytes]]" = ClientOperation(_raw, lambda: post(""))
 
 
 class Every(Generic[P, T_co]):

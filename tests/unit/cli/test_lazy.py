@@ -21,9 +21,10 @@ HEAVY = (
     "understudy.settings.model",
     "understudy.wire",
 )
+RUN_ID = "run_1nfwxnh6yve7sh8mtwbzw14zx8"
 PAGE: dict[str, Any] = {"items": [], "next_cursor": None}
 RUN = run_document(
-    "run_1", outputs=[{"output_id": "o1", "run_id": "run_1", "text": "hello", "at_ms": 1}]
+    RUN_ID, outputs=[{"output_id": "o1", "run_id": RUN_ID, "text": "hello", "at_ms": 1}]
 )
 SESSION = {
     "session_id": "s1",
@@ -40,8 +41,8 @@ ANSWERS: dict[str, Any] = {
     },
     "/v1/sessions": PAGE,
     "/v1/runs": {"items": [RUN], "next_cursor": None},
-    "/v1/runs/run_1": RUN,
-    "/v1/runs/run_1/cancel": RUN,
+    f"/v1/runs/{RUN_ID}": RUN,
+    f"/v1/runs/{RUN_ID}/cancel": RUN,
     "/v1/learnings": PAGE,
     "/v1/skills": PAGE,
     "/v1/agents": PAGE,
@@ -89,7 +90,7 @@ def test_the_version_loads_nothing_heavy() -> None:
         "status",
         "sessions list",
         "runs list",
-        "runs show run_1",
+        f"runs show {RUN_ID}",
         "learnings list",
         "skills list",
         "agents list",
@@ -103,7 +104,7 @@ def test_reading_what_a_daemon_says_loads_nothing_heavy(words: str) -> None:
 
 def test_a_change_without_a_body_of_its_own_loads_nothing_heavy() -> None:
     with tiny_daemon(ANSWERS) as (url, asked):
-        probe("runs", "cancel", "run_1", "--url", url)
+        probe("runs", "cancel", RUN_ID, "--url", url)
     assert [each.method for each in asked] == ["POST"]
 
 
