@@ -97,6 +97,8 @@ LEFT_OUT: Final = frozenset(
     {
         "assets.upload",
         "metrics.read",
+        "otlp.logs",
+        "otlp.traces",
         "probes.health",
         "probes.readiness",
         "skills.revoke_agent",

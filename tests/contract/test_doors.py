@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.api_in_process import Caller, serving
+from tests.support.otlp import over
 from tests.support.run_harness import make_settings
 from understudy.settings import Settings
 from understudy.testing.answers import call as tool_call
@@ -93,8 +94,48 @@ async def by_hooks(call: Caller, fake: FakeModel, talk: Talk) -> None:
         await call("hooks.post", tool="claude-code", body={"session_id": "talk", **event})
 
 
+def gen_ai(talk: Talk) -> list[dict[str, Any]]:
+    """The spans of a turn: the agent, a call of its model, and a tool for each file."""
+    messages = [{"role": "user", "parts": [{"type": "text", "content": talk.typed}]}]
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": SAID}]}]
+    asked, answered = json.dumps(messages), json.dumps(said)
+    content = {"gen_ai.input.messages": asked, "gen_ai.output.messages": answered}
+    tools = [
+        {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read_file"}
+        | {"gen_ai.tool.call.arguments": json.dumps({"path": name})}
+        | {"gen_ai.tool.call.result": text}
+        for name, text in talk.reads.items()
+    ]
+    return [
+        {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "talk"},
+        *tools,
+        {"gen_ai.operation.name": "chat"} | content,
+    ]
+
+
+async def by_otlp(call: Caller, fake: FakeModel, talk: Talk) -> None:
+    fake.queue(json.dumps({"candidates": talk.found}))
+    spans = [span_of(at, of) for at, of in enumerate(gen_ai(talk), start=1)]
+    await call("otlp.traces", body={"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+    over(call.services)
+
+
+def span_of(number: int, attributes: dict[str, str]) -> dict[str, Any]:
+    parent = {} if number == 1 else {"parentSpanId": f"{1:016x}"}
+    named = [{"key": key, "value": {"stringValue": it}} for key, it in attributes.items()]
+    ended = 999 if number == 1 else number * 10 + 5
+    times = {"startTimeUnixNano": f"{number * 10}", "endTimeUnixNano": f"{ended}"}
+    return {
+        "traceId": "ab" * 16,
+        "spanId": f"{number:016x}",
+        **parent,
+        **times,
+        "attributes": named,
+    }
+
+
 Door = Callable[[Caller, FakeModel, Talk], Awaitable[None]]
-DOORS: dict[str, Door] = {"hooks": by_hooks}
+DOORS: dict[str, Door] = {"hooks": by_hooks, "OTLP": by_otlp}
 
 
 async def left(settings: Settings, fake: FakeModel, door: Door, talk: Talk) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from typing import Any, Final, TypeVar, cast, get_args, get_origin
 
 from fastapi.dependencies.models import Dependant
@@ -69,6 +70,11 @@ async def _apart(request: Request, work: Callable[..., T], *of: Any) -> T:
         return await run_in_threadpool(work, *of)
 
 
+def media_type_of(request: Request) -> str:
+    """The media type of a body, without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 class StrictRequest(Request):
     """A request whose JSON is parsed once, and validated."""
 
@@ -90,7 +96,7 @@ class StrictRequest(Request):
     @property
     def has_json(self) -> bool:
         """Whether the content type of the body is JSON."""
-        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = media_type_of(self)
         return kind in JSON_TYPES or (kind.startswith("application/") and kind.endswith("+json"))
 
 
@@ -304,7 +310,12 @@ async def _read_body(request: StrictRequest, operation: Operation) -> None:
     if request.method in SAFE_METHODS:
         return
     body = await request.body()
-    if operation.form:
+    if operation.media_types:
+        if media_type_of(request) not in operation.media_types:
+            named = ", ".join(sorted(operation.media_types))
+            raise coded_error("api/unsupported_media_type:of", media_types=named)
+        request.state.body = sha256(body).hexdigest()
+    elif operation.form:
         kind = request.headers.get("content-type", "")
         form = await run_in_threadpool(read_form, kind, body, operation.form)
         request.state.form, request.state.body = form, form.digests

@@ -69,6 +69,8 @@ class Operation:
     two_body: Callable[["Services", Any], Any] = lambda _, body: body
     # The fields of the form that the body is; JSON where there are none.
     form: frozenset[str] = frozenset()
+    # The media types of a body that the route reads itself; JSON where there are none.
+    media_types: frozenset[str] = frozenset()
     max_body_bytes: int = MAX_BODY_BYTES
     # Reads a JSON body; the default refuses what cannot be stored.
     parse: Callable[[bytes], Any] = parse

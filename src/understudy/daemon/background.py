@@ -37,6 +37,7 @@ STOP_LOOK_S: Final = 0.5
 STRANDED_LOOK_S: Final = 5.0
 EXPIRY: Final = WorkerSleep(topics=(), longest_s=1.0, tables=("requests",))
 SIGNALS: Final = WorkerSleep(topics=(), longest_s=1.0, tables=("signals",))
+TELEMETRY: Final = WorkerSleep(topics=(), longest_s=1.0, tables=("otlp_signals",))
 CHAINED: Final = ("audit", "skill_versions")
 # One sealing serves many commits. Those of a daemon that died are found without a ring.
 SEALING: Final = WorkerSleep(
@@ -57,6 +58,7 @@ KEYS_BATCH: Final = 200
 SWEEP_EVERY_S: Final = 3600.0
 RETRY_S: Final = 1.0
 RESPONSES_KEPT_MS: Final = DAY_MS
+TRACES_KEPT_MS: Final = 7 * DAY_MS
 UNFINISHED_KEPT_MS: Final = 10 * 60 * 1000
 
 Chore = Callable[[], Awaitable[None]]
@@ -188,6 +190,7 @@ class Background:
             "mail": self._worker(self._mail()),
             "retention": self._worker(self._retention()),
             "expiry": self._worker(TimedLook(self._expire, EXPIRY)),
+            "telemetry": self._worker(TimedLook(services.telemetry.look, TELEMETRY)),
             "signals": self._worker(TimedLook(self._follow_signals, SIGNALS)),
             "channels": self._worker(self._channels()),
             "bridges": self._worker(self._bridges()),
@@ -307,6 +310,7 @@ class Background:
         keep_ms = resources.settings.history_retention_hours * 3600 * 1000
         resources.engine.sweep(finished_before_ms=now - keep_ms)
         with resources.units.write() as unit:
+            unit.otlp.sweep(before_ms=now - TRACES_KEPT_MS)
             unit.responses.sweep(
                 before_ms=now - RESPONSES_KEPT_MS, unfinished_before_ms=now - UNFINISHED_KEPT_MS
             )

@@ -42,6 +42,7 @@ from understudy.evolution.usage_review import Suggester
 from understudy.foreign.folders import Folders
 from understudy.foreign.held import HeldWrites
 from understudy.foreign.hooks import Hooks
+from understudy.foreign.otlp import Telemetry
 from understudy.foreign.outcomes import SkillReports
 from understudy.foreign.publication import PublicationService
 from understudy.foreign.record import ForeignTurns
@@ -159,6 +160,7 @@ class Services:
             statements=self.statements,
             keys=self.keys,
         )
+        self.telemetry = Telemetry(units=units, clock=clock, turns=self.foreign)
         self.firing = _firing(resources, self.intake, self.tokens)
         self.schedules = _schedules(resources, self.firing)
         self.mailboxes = _mailboxes(resources)

@@ -31,6 +31,7 @@ from understudy.storage.ids import IdStore
 from understudy.storage.job_queue import JobQueue
 from understudy.storage.learnings import LearningUseStore
 from understudy.storage.messages import MessageStore
+from understudy.storage.otlp import OtlpStore
 from understudy.storage.overview import OverviewStore
 from understudy.storage.playbooks import FlowStore, PlaybookStore
 from understudy.storage.project_tasks import ProjectTaskStore
@@ -82,6 +83,7 @@ class Stores:
     ids = opened(lambda self: IdStore(self.connection))
     sessions = opened(lambda self: SessionStore(self.connection, self._dialect))
     client_events = opened(lambda self: ClientEventStore(self.connection))
+    otlp = opened(lambda self: OtlpStore(self.connection))
     bindings = opened(lambda self: BindingStore(self.connection, self._dialect))
     runs = opened(lambda self: RunStore(self.connection, self._dialect))
     candidates = opened(lambda self: CandidateStore(self.connection, self._dialect))

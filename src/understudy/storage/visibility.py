@@ -134,6 +134,7 @@ OWNED: Final[Mapping[sa.Table, Rule]] = {
     t.session_mcp_servers: _of_session,
     t.session_bindings: _of_session,
     t.client_events: _of_session,
+    t.otlp_signals: _of_user,
     t.project_sessions: _of_session,
     t.messages: _of_session,
     t.artifacts: _of_run,

@@ -57,6 +57,7 @@ NO_USER_TEXT: Mapping[str, str] = {
         "policy_decision actor_folded key_digest subject_digest source_candidate_id supersedes "
         " applies"
     ),
+    "otlp_signals": "user_id trace told_id",
     "messages": "message_id session_id to_agent_id status run_id call_digest",
     "personas": "persona_id",
     "playbook_versions": "playbook_id version digest status",

@@ -215,3 +215,17 @@ client_events = sa.Table(
     sa.Column("body", Json, nullable=False),
     sa.Column("at_ms", Ms, nullable=False),
 )
+
+# What telemetry told of traces that are no turns yet; the row without an id says how far one is read.
+otlp_signals = sa.Table(
+    "otlp_signals",
+    metadata,
+    sa.Column("user_id", sa.Text, primary_key=True),
+    sa.Column("trace", sa.Text, primary_key=True),
+    sa.Column("told_id", sa.Text, primary_key=True),
+    sa.Column("ended_ns", sa.BigInteger, nullable=False),
+    sa.Column("closes", sa.Boolean, nullable=False),
+    sa.Column("at_ms", Ms, nullable=False),
+    sa.Column("size", sa.Integer, nullable=False),
+    sa.Column("body", Json, nullable=False),
+)
