@@ -26,7 +26,7 @@ from understudy.api.masked_answers import masked_answer
 from understudy.api.middleware import without_stream
 from understudy.api.multipart import read_form
 from understudy.api.operations import SAFE_METHODS, Operation, canonical, operation_of
-from understudy.api.problems import ManyMistakes, language_of
+from understudy.api.problems import OPENAI_PREFIX, ManyMistakes, language_of
 from understudy.api.services import (
     Services,
     long_bodies_of,
@@ -46,6 +46,8 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 # In the ASGI scope of an in-process call: the principal. No header can set it.
 PRINCIPAL: Final = "understudy.principal"
 MAX_PATH_ID_CHARS: Final = 500
+# What a client of OpenAI sends that has no token: it cannot send nothing.
+NO_KEY: Final = "none"
 # A search query may be as long as the input of a run, a path as long as a skill file's.
 MAX_CHARS: Final[Mapping[str, int]] = {"query": 16_000, "path": 2_000}
 
@@ -225,6 +227,8 @@ def identify(request: Request, services: Services) -> Principal:
     if PRINCIPAL in request.scope:
         return cast("Principal", request.scope[PRINCIPAL])
     token = bearer_token(request.headers.get("authorization"))
+    if token == NO_KEY and request.scope["path"].startswith(OPENAI_PREFIX):
+        token = None
     cookie = request.cookies.get(COOKIE)
     if token is None and cookie and request.method in SAFE_METHODS:
         signed_in = services.sign_in.principal(cookie)

@@ -52,7 +52,7 @@ class Envelope:
         except Exception as error:  # noqa: BLE001 - the edge: a caller gets an answer, the log the rest
             _log(error, scope)
             if not answered:
-                await refusal_of(error).spoken(scope).response()(scope, receive, dressed)
+                await refusal_of(error).answer(scope)(scope, receive, dressed)
         finally:
             current_request_id.reset(token)
 

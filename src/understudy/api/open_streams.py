@@ -4,7 +4,15 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Hashable,
+    Iterator,
+)
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -40,15 +48,30 @@ class OpenStreams:
 
         Streams with an equal `caller`, that is, credentials and role, share the result.
         """
+        self.check_room(user_id)
+        answer.body_iterator = self._watched(
+            answer.body_iterator, user_id, partial(self._admit, admit, caller)
+        )
+
+    def check_room(self, user_id: str) -> None:
+        """Refuse one stream too many."""
         for held, limit in (
             (self.by_user.total(), MAX_STREAMS),
             (self.by_user[user_id], MAX_STREAMS_OF_ONE),
         ):
             if held >= limit:
                 raise coded_error("api/too_many_streams", limit=limit)
-        answer.body_iterator = self._watched(
-            answer.body_iterator, user_id, partial(self._admit, admit, caller)
-        )
+
+    @contextmanager
+    def counted(self, user_id: str) -> Iterator[None]:
+        """Count a caller who waits for an answer as one stream."""
+        self.by_user[user_id] += 1
+        try:
+            yield
+        finally:
+            self.by_user[user_id] -= 1
+            if not self.by_user[user_id]:
+                del self.by_user[user_id]
 
     async def _watched(
         self,
@@ -56,21 +79,17 @@ class OpenStreams:
         user_id: str,
         admit: Callable[[], Awaitable[None]],
     ) -> AsyncIterator[str | bytes | memoryview]:
-        self.by_user[user_id] += 1
         asked_at = time.monotonic()
-        try:
-            async for chunk in chunks:
-                if time.monotonic() - asked_at > FRESH_S:
-                    await admit()
-                    asked_at = time.monotonic()
-                yield chunk
-        except UnderstudyError as error:
-            if error.domain != "auth":
-                raise
-        finally:
-            self.by_user[user_id] -= 1
-            if not self.by_user[user_id]:
-                del self.by_user[user_id]
+        with self.counted(user_id):
+            try:
+                async for chunk in chunks:
+                    if time.monotonic() - asked_at > FRESH_S:
+                        await admit()
+                        asked_at = time.monotonic()
+                    yield chunk
+            except UnderstudyError as error:
+                if error.domain != "auth":
+                    raise
 
     async def _admit(self, admit: Callable[[], object], caller: Hashable) -> None:
         now = time.monotonic()

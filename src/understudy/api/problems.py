@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from sqlalchemy import exc as sql
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from understudy.core.audit import current_request_id
@@ -87,6 +87,16 @@ HTTP_CODES: Final[Mapping[int, str]] = {
 SPELLED: Final[Mapping[str, str]] = {"mcp": "MCP", "url": "URL", "json": "JSON"}
 # An invalid enum member is reported like an invalid literal.
 SAME_MISTAKE: Final[Mapping[str, str]] = {"enum": "literal_error"}
+OPENAI_PREFIX: Final = "/openai/"
+OPENAI_TYPES: Final[Mapping[int, str]] = {
+    401: "authentication_error",
+    403: "permission_error",
+    429: "rate_limit_error",
+    500: "server_error",
+    503: "server_error",
+}
+# A client may send the same again.
+AGAIN: Final = frozenset({408, 409, 429, 503})
 INTERNAL: Final = "daemon/internal_error"
 MAX_ERRORS: Final = 50
 # The parameter that is a member of the problem itself.
@@ -119,6 +129,28 @@ class ProblemAnswer:
         """The problem in the caller's preferred language, if the table has a translation."""
         told = told_in(language_of(scope), self.row or self.reason, self.detail, self.values)
         return replace(self, detail=told.text, language=told.language)
+
+    def answer(self, scope: Scope) -> Response:
+        """The HTTP response in the caller's language, and in the shape of the API that is called."""
+        spoken = self.spoken(scope)
+        if not scope["path"].startswith(OPENAI_PREFIX):
+            return spoken.response()
+        answer = JSONResponse({"error": spoken.openai_error()}, self.status, dict(self.headers))
+        answer.headers.update(HEADERS.get(self.status, {}))
+        # Its client would submit the same again, also what has a run already.
+        may_retry = self.status in AGAIN and "run_id" not in self.params
+        answer.headers["x-should-retry"] = str(may_retry).lower()
+        return answer
+
+    def openai_error(self) -> dict[str, str | None]:
+        """The error in the shape of OpenAI's API."""
+        told = [f"{_dotted(it)}: {it.detail}" for it in self.errors if it.detail != self.detail]
+        return {
+            "message": "; ".join([self.detail, *told]),
+            "type": OPENAI_TYPES.get(self.status, "invalid_request_error"),
+            "param": _dotted(self.errors[0]) if self.errors else None,
+            "code": self.code,
+        }
 
     def response(self) -> Response:
         """The HTTP response."""
@@ -186,6 +218,11 @@ def status_of_row(row: str) -> int:
 
 def _status(code: str, raised: type[UnderstudyError]) -> int:
     return CODE_STATUS.get(code) or next(STATUS[kind] for kind in raised.__mro__ if kind in STATUS)
+
+
+def _dotted(error: FieldError) -> str:
+    """The place of an error as OpenAI names it: `messages.0.content`."""
+    return error.pointer.removeprefix("/").replace("/", ".")
 
 
 def _title(code: str) -> str:

@@ -336,6 +336,14 @@ async def stream_run(
     services: Services, run_id: str, session_id: str, state: RunStreamState
 ) -> AsyncIterator[bytes]:
     """Stream a run from the reader's position to its end."""
+    async for frame in run_frames(services, run_id, session_id, state):
+        yield HEARTBEAT if frame is None else frame.encode()
+
+
+async def run_frames(
+    services: Services, run_id: str, session_id: str, state: RunStreamState
+) -> AsyncIterator[StreamFrame | None]:
+    """The frames of a run from the reader's position to its end; None where nothing is new."""
     topic = f"session:{session_id}"
     journal = RunJournal(services, run_id, topic)
     pulse = StreamHeartbeat(services, (topic, delta_topic(run_id)))
@@ -352,7 +360,7 @@ async def stream_run(
         for frame in _frames(state, events, None if journal.has_more else spoken):
             pulse.sent()
             has_spoken = frame.event == DELTA
-            yield frame.encode()
+            yield frame
         if state.is_over or (has_ended and not journal.is_behind):
             return
         if journal.is_behind:
@@ -361,7 +369,7 @@ async def stream_run(
             await services.resources.bell.wait({topic: seen[topic]}, timeout_s=BREATH_S)
         elif await pulse.wait(seen):
             pulse.sent()
-            yield HEARTBEAT
+            yield None
 
 
 def _masked(

@@ -11,6 +11,7 @@ from understudy.learnings.quotations import is_in_own_words, own_words
 from understudy.runs.model import Run, RunKind
 from understudy.runs.taint import (
     INPUT_SOURCES,
+    NOT_OF_USER,
     TaintSource,
     untrusted_path,
 )
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 # Kinds of runs whose input the user typed just then.
 TYPED_NOW: Final = frozenset({RunKind.INPUT, RunKind.FOREIGN_TURN})
-# With one of these sources, the user of the run did not type the input.
-_NOT_OF_USER: Final = frozenset((*(code for code, _ in INPUT_SOURCES), TaintSource.OTHER_AGENT))
 
 
 def is_unreviewed(learning: Learning) -> bool:
@@ -63,7 +62,7 @@ def model_may_repeat_untrusted(
 
 def is_of_user(sources: Iterable[str]) -> bool:
     """Whether the user of a run wrote its input, whatever else the run read."""
-    return _NOT_OF_USER.isdisjoint(sources)
+    return NOT_OF_USER.isdisjoint(sources)
 
 
 def may_repeat_untrusted(unit: "Unit", run_id: str, statement: str) -> bool:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 TRIAL_SOURCE: Final = "trial"
 # The source plugin and kind of runs that a schedule submits.
 SCHEDULE_SOURCE: Final = ("schedules", "schedule")
+# The same of runs that come in by the wire of OpenAI.
+OPENAI_SOURCE: Final = ("openai", "api")
 GivenAs: TypeAlias = Literal["inline", "attachment", "briefing"]
 # Marks text that the daemon puts before the request; nobody typed it.
 BRIEFING: Final = "briefing"

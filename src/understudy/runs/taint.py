@@ -9,7 +9,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from understudy.core.principal import Role
-from understudy.runs.model import SCHEDULE_SOURCE, Run, RunKind, RunRequest
+from understudy.runs.model import (
+    BRIEFING,
+    OPENAI_SOURCE,
+    SCHEDULE_SOURCE,
+    Run,
+    RunKind,
+    RunRequest,
+)
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -23,6 +30,8 @@ class TaintSource(StrEnum):
     NOT_TYPED = "not_typed"
     PASSED_ON = "passed_on"
     PASTED = "pasted_text"
+    # What the client sent along beside the words of its user.
+    CLIENT_TEXT = "client_text"
     # From the prompt.
     AGENT_FILE = "agent_file"
     FOREIGN_SKILL = "foreign_skill"
@@ -52,7 +61,9 @@ TYPED: Final = frozenset(
 )
 _OURS: Final = RunRequest()
 # Source plugins and kinds of typed input; every other one is an intermediary.
-OWN_SOURCES: Final = frozenset({(_OURS.source_plugin, _OURS.source_kind), SCHEDULE_SOURCE})
+OWN_SOURCES: Final = frozenset(
+    {(_OURS.source_plugin, _OURS.source_kind), SCHEDULE_SOURCE, OPENAI_SOURCE}
+)
 # Tools whose answers are the daemon's own reports.
 REPORTING_TOOLS: Final = frozenset(
     {
@@ -80,11 +91,22 @@ def is_passed_on(run: Run) -> bool:
     return request.actor_id not in (_OURS.actor_id, run.user_id)
 
 
-# Reasons why the input of a run counts as not typed by its user.
+def has_client_text(run: Run) -> bool:
+    """Whether a client sent along more than the words of its user."""
+    source = (run.request.source_plugin, run.request.source_kind)
+    return source == OPENAI_SOURCE and any(it.given_as == BRIEFING for it in run.input.items)
+
+
+# Reasons why the input of a run counts as not typed by its user, or not all of it.
 INPUT_SOURCES: Final[tuple[tuple[TaintSource, Callable[[Run], bool]], ...]] = (
     (TaintSource.FILE, lambda run: any(item.type != "text" for item in run.input.items)),
     (TaintSource.NOT_TYPED, lambda run: run.kind not in TYPED),
     (TaintSource.PASSED_ON, is_passed_on),
+    (TaintSource.CLIENT_TEXT, has_client_text),
+)
+# With one of these, the user of the run typed nothing of the input.
+NOT_OF_USER: Final = frozenset(
+    {TaintSource.FILE, TaintSource.NOT_TYPED, TaintSource.PASSED_ON, TaintSource.OTHER_AGENT}
 )
 
 

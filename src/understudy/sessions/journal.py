@@ -161,6 +161,8 @@ def may_be_silence(text: str) -> bool:
 
 # The flow of a run.
 FLOW_METADATA: Final = "understudy_flow"
+# What a request of the OpenAI wire said besides its text.
+OPENAI_METADATA: Final = "understudy_openai"
 # Metadata keys that only the daemon may set; a caller's are dropped, and the journal never has
 # them.
 DAEMON_OWNED_METADATA = frozenset(
@@ -171,6 +173,7 @@ DAEMON_OWNED_METADATA = frozenset(
         "active_skills",
         "output_contract",
         FLOW_METADATA,
+        OPENAI_METADATA,
     }
 )
 

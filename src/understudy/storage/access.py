@@ -16,7 +16,14 @@ from understudy.core.principal import Role
 from understudy.runs.model import Receipt
 from understudy.runtime.two_people import SecondApproval, TwoApprovers
 from understudy.storage.chains import CONTENT, content_digest
-from understudy.storage.rows import DAMAGED, from_row, insert_new, read_record, select_page
+from understudy.storage.rows import (
+    DAMAGED,
+    from_row,
+    insert_new,
+    read_record,
+    select_page,
+    upsert_of,
+)
 from understudy.storage.schema import (
     audit,
     receipts,
@@ -89,6 +96,10 @@ class ReceiptStore:
     def add(self, receipt: Receipt) -> bool:
         """Insert a receipt; False when the key is taken."""
         return insert_new(self._connection, receipts, asdict(receipt))
+
+    def put(self, receipt: Receipt) -> None:
+        """Insert a receipt, in place of the one that has its key."""
+        self._connection.execute(_PUT_RECEIPT[self._connection.dialect.name], asdict(receipt))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,6 +306,7 @@ class AuditStore:
         )
 
 
+_PUT_RECEIPT = upsert_of(receipts)
 _ADD = sa.insert(audit)
 _LAST = sa.select(sa.func.max(audit.c.place))
 _ACTORS = (
