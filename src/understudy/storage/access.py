@@ -80,22 +80,11 @@ class SigningKeyStore(Table[SigningKey]):
         return tuple(map(self._read, self._connection.execute(query)))
 
 
-class ReceiptStore:
+class ReceiptStore(Table[Receipt]):
     """Idempotency receipts of submissions."""
 
-    def __init__(self, connection: VisibleConnection) -> None:
-        self._connection = connection
-
-    def get(self, key_hash: str) -> Receipt | None:
-        """The receipt of a key."""
-        row = self._connection.execute(
-            sa.select(receipts).where(receipts.c.key_hash == key_hash)
-        ).first()
-        return None if row is None else Receipt(**row._asdict())
-
-    def add(self, receipt: Receipt) -> bool:
-        """Insert a receipt; False when the key is taken."""
-        return insert_new(self._connection, receipts, asdict(receipt))
+    table = receipts
+    kind = Receipt
 
     def put(self, receipt: Receipt) -> None:
         """Insert a receipt, in place of the one that has its key."""

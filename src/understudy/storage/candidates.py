@@ -22,9 +22,9 @@ from understudy.learnings.model import (
     Origin,
 )
 from understudy.sessions.learning_scopes import LearningScope
-from understudy.storage.engine import Dialect
 from understudy.storage.job_queue import ANEW
 from understudy.storage.learning_rows import (
+    NOT_READ,
     candidate_conditions,
     candidate_row,
     digest_of,
@@ -36,7 +36,6 @@ from understudy.storage.rows import (
     insert_new_of,
     read_record,
     readable,
-    replace_version,
     select_page,
     upsert_of,
 )
@@ -45,24 +44,19 @@ from understudy.storage.schema import learning_reviews, review_jobs
 from understudy.storage.schema import learning_reviews as reviews
 from understudy.storage.schema.learnings import BY_DAEMON, DECIDED, OPEN, OPEN_FOR_A_TIME
 from understudy.storage.stored_keys import renew_keys
+from understudy.storage.table import Table
 from understudy.storage.visibility import require_existing
 from understudy.storage.visible_connection import VisibleConnection
 
 MOST_REJECTED: Final = 50
 
 
-class CandidateStore:
+class CandidateStore(Table[Candidate]):
     """Candidates in a table."""
 
-    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
-
-    def get(self, candidate_id: str, *, lock: bool = False) -> Candidate | None:
-        """One candidate; `lock` locks its row until the unit ends."""
-        query = self._dialect.locked(_ONE) if lock else _ONE
-        row = self._connection.execute(query, {"of": candidate_id}).first()
-        return None if row is None else read_candidate(row)
+    table = candidates
+    kind = Candidate
+    unread = NOT_READ
 
     def add(self, candidate: Candidate) -> bool:
         """Insert a candidate; False if it violates a unique constraint.
@@ -72,29 +66,19 @@ class CandidateStore:
         """
         require_existing(self._connection, candidate.scope, candidate.source.run_id)
         statement = _ADD[self._connection.dialect.name]
-        row = candidate_row(candidate) | {"key_rules": KEY_RULES}
+        row = self._row(candidate) | {"key_rules": KEY_RULES}
         return self._connection.execute(statement, row).first() is not None
 
     def renew_keys(self, *, limit: int) -> int:
         """Make keys of older rules anew; answers how many rows were looked at."""
         return renew_keys(self._connection, self._dialect, candidates, limit=limit)
 
-    def update(self, candidate: Candidate, *, expected_version: int) -> None:
-        """Update a candidate if its version is as expected."""
-        replace_version(
-            self._connection,
-            candidates,
-            candidates.c.candidate_id == candidate.candidate_id,
-            candidate_row(candidate),
-            expected_version=expected_version,
-        )
-
     def page(
         self, request: PageRequest, *, narrowed: CandidateFilter, now_ms: int
     ) -> Page[Candidate]:
         """Candidates by id, oldest first, or in the order of review; without expired open ones."""
         is_shown = sa.or_(candidates.c.state.not_in(OPEN_STATES), _lasts(sa.literal(now_ms)))
-        query = sa.select(*_COLUMNS).where(*candidate_conditions(narrowed, self._dialect), is_shown)
+        query = self._select(*candidate_conditions(narrowed, self._dialect), is_shown)
         by = _QUEUE if narrowed.waiting else (candidates.c.candidate_id,)
         return select_page(self._connection, query, request, by=by, read=read_candidate)
 
@@ -137,13 +121,13 @@ class CandidateStore:
 
     def of_run(self, run_id: str) -> tuple[Candidate, ...]:
         """The candidates of the daemon from a run, in order."""
-        return self._all(_OF_RUN, {"of": run_id})
+        return self._many(_OF_RUN, {"of": run_id})
 
     def rejected_by_people(
         self, scope: LearningScope, kind: Kind, semantic_key: str
     ) -> tuple[Candidate, ...]:
         """Candidates with this key that a person rejected, the fifty newest."""
-        return self._all(_REJECTED, _same(scope, kind, semantic_key))
+        return self._many(_REJECTED, _same(scope, kind, semantic_key))
 
     def proposed_with_key(
         self,
@@ -156,11 +140,11 @@ class CandidateStore:
     ) -> Candidate | None:
         """The oldest open candidate of this origin with this key."""
         values = {"now_ms": now_ms, "origin": str(origin), **_same(scope, kind, semantic_key)}
-        return next(iter(self._all(_PROPOSED_WITH_KEY, values)), None)
+        return next(iter(self._many(_PROPOSED_WITH_KEY, values)), None)
 
     def decided_since(self, since_ms: int, *, limit: int) -> tuple[Candidate, ...]:
         """Candidates that were decided since a time, newest first."""
-        return self._all(_DECIDED, {"since_ms": since_ms, "limit": limit})
+        return self._many(_DECIDED, {"since_ms": since_ms, "limit": limit})
 
     def expired(
         self, *, now_ms: int, limit: int, after: Expired | None = None
@@ -208,7 +192,7 @@ class CandidateStore:
 
     def _open_rows(self, narrowed: CandidateFilter | None) -> sa.Select[Any]:
         waiting = replace(narrowed or CandidateFilter(), waiting=True)
-        return sa.select(*_COLUMNS).where(*candidate_conditions(waiting, self._dialect))
+        return self._select(*candidate_conditions(waiting, self._dialect))
 
     def _count(self, query: sa.Select[Any]) -> int:
         counted = query.with_only_columns(sa.func.count(), maintain_column_froms=True)
@@ -218,8 +202,11 @@ class CandidateStore:
         rank = sa.select(candidates.c.review_rank).where(candidates.c.candidate_id == candidate_id)
         return self._connection.execute(rank).scalar() or 0
 
-    def _all(self, query: sa.Select[Any], values: dict[str, Any]) -> tuple[Candidate, ...]:
-        return tuple(readable(self._connection.execute(query, values).all(), read_candidate))
+    def _row(self, candidate: Candidate) -> dict[str, Any]:
+        return candidate_row(candidate)
+
+    def _read(self, row: Any) -> Candidate:
+        return read_candidate(row)
 
     def _open(self, after: str | None, now_ms: int, *, at_once: int) -> Iterator[Candidate]:
         """Open candidates by id; those that do not decode are skipped."""
@@ -262,7 +249,6 @@ _ADD: Final = insert_new_of(candidates)
 _COLUMNS: Final = without_search(candidates)
 _QUEUE: Final = (candidates.c.review_rank, candidates.c.candidate_id)
 _BEFORE_ALL_RANKS: Final = (-1, "")
-_ONE: Final = sa.select(*_COLUMNS).where(candidates.c.candidate_id == sa.bindparam("of"))
 _OPEN_AFTER: Final = (
     sa.select(*_COLUMNS)
     .where(OPEN, candidates.c.candidate_id > sa.bindparam("after"))

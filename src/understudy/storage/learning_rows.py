@@ -47,9 +47,13 @@ def digest_of(key: str) -> str:
     return sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
+# Columns that no record is read from.
+NOT_READ: Final = frozenset({"search", "key_rules"})
+
+
 def without_search(table: sa.Table) -> tuple[sa.Column[Any], ...]:
     """The columns that a record is read from."""
-    return tuple(column for column in table.c if column.name not in {"search", "key_rules"})
+    return tuple(column for column in table.c if column.name not in NOT_READ)
 
 
 MAX_RULE_CHARS: Final = 200

@@ -126,7 +126,7 @@ class Stores:
     audit = opened(lambda self: AuditStore(self.connection))
     retention = opened(lambda self: RetentionStore(self.connection, self.chains))
     second_approvals = opened(lambda self: SecondApprovalStore(self.connection))
-    receipts = opened(lambda self: ReceiptStore(self.connection))
+    receipts = opened(lambda self: ReceiptStore(self.connection, self._dialect))
     requests = opened(lambda self: RequestStore(self.connection, self._dialect))
     artifacts = opened(lambda self: ArtifactStore(self.connection))
     responses = opened(lambda self: ResponseStore(self.connection))

@@ -38,6 +38,8 @@ class Table(Generic[T]):
     newest_first: ClassVar[bool] = False
     # Columns that an update leaves as they are.
     fixed: ClassVar[frozenset[str]] = frozenset()
+    # Columns that no record is read from: long ones, and those for searches alone.
+    unread: ClassVar[frozenset[str]] = frozenset()
     # The column that an optimistic update expects and the record counts up.
     counter: ClassVar[str] = "version"
 
@@ -47,7 +49,7 @@ class Table(Generic[T]):
 
     def get(self, *key: str, lock: bool = False) -> T | None:
         """The record with this key; `lock` holds its row until the unit ends."""
-        return self._one(_by_key(self.table), _named(self.table, key), lock=lock)
+        return self._one(_by_key(self.table, self.unread), _named(self.table, key), lock=lock)
 
     def add(self, record: T) -> bool:
         """Insert a record; False when its key, or another value that is unique, is taken."""
@@ -92,7 +94,7 @@ class Table(Generic[T]):
     def _select(self, *which: sa.ColumnExpressionArgument[bool], **equal: Any) -> sa.Select[Any]:
         """The rows that meet some conditions; `equal` names values of columns, None any value."""
         wanted = (self.table.c[name] == it for name, it in equal.items() if it is not None)
-        return sa.select(self.table).where(*which, *wanted)
+        return _query(self.table, self.unread).where(*which, *wanted)
 
     def _one(
         self, query: sa.Select[Any], values: Mapping[str, Any] | None = None, *, lock: bool = False
@@ -121,10 +123,15 @@ class Table(Generic[T]):
 
 
 @cache
-def _by_key(table: sa.Table) -> sa.Select[Any]:
+def _query(table: sa.Table, unread: frozenset[str]) -> sa.Select[Any]:
+    return sa.select(*(column for column in table.c if column.name not in unread))
+
+
+@cache
+def _by_key(table: sa.Table, unread: frozenset[str]) -> sa.Select[Any]:
     """Built once for a table: it runs before every tool call."""
     is_it = (column == sa.bindparam(f"key_{at}") for at, column in enumerate(table.primary_key))
-    return sa.select(table).where(*is_it)
+    return _query(table, unread).where(*is_it)
 
 
 def _named(table: sa.Table, key: tuple[str, ...]) -> dict[str, str]:
