@@ -97,3 +97,29 @@ def test_the_client_knows_rules_and_checks(configured: Live) -> None:
         page = client.tools.in_session_page("s1", limit=200)
         assert {tool.name: tool.decision for tool in page.items}["read_file"] == "ask"
         assert client.permissions.clear_of_session("s1").rules == []
+
+
+def test_rules_are_added_and_removed_and_a_replacement_says_what_it_drops(configured: Live) -> None:
+    run(configured, "permissions", "add", "--deny", "shell command=rm *")
+    shown = run(configured, "permissions", "add", "--allow", "read_*")
+    assert "command=rm *" in shown
+    assert "read_*" in shown
+
+    removed = run(configured, "permissions", "remove", "--allow", "read_*")
+    assert "read_*" not in removed
+    assert "command=rm *" in removed
+
+    url = str(configured.client.base_url)
+    replaced = typed("--url", url, "permissions", "set", "--ask", "write_*")
+    assert "1 rule dropped: deny shell" in replaced.stderr
+    assert "No rules" in run(configured, "permissions", "remove", "1")
+    run(configured, "permissions", "remove", "1", exit_code=2)
+
+
+def test_a_rule_about_an_argument_that_the_tool_does_not_have_is_refused(configured: Live) -> None:
+    url = str(configured.client.base_url)
+    for verb in ("set", "add"):
+        done = typed("--url", url, "permissions", verb, "--allow", "shell command2=ls")
+        assert done.exit_code == 2
+        assert "did you mean 'command'?" in done.stderr
+    assert "No rules" in run(configured, "permissions", "show")

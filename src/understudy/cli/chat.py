@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
-from understudy.cli import inputs, screen
+from understudy.cli import ids, inputs, screen
 from understudy.cli.connection import DaemonConnection, command
 from understudy.cli.decisions import (
     IN_REPLY,
@@ -330,6 +330,9 @@ def chat(
         str | None, typer.Argument(metavar="[MESSAGE]", help="Say this and leave; `-` reads stdin.")
     ] = None,
     session: Annotated[str | None, typer.Option(help="Go on in this session, or make it.")] = None,
+    again: Annotated[
+        bool, typer.Option("--continue", "-c", help="Go on with your last session.")
+    ] = False,
     agent: Annotated[str | None, typer.Option(help="Who answers.")] = None,
     persona: Annotated[str | None, typer.Option(help="The persona to bind.")] = None,
     route: Annotated[str | None, typer.Option(help="The route of what is said here.")] = None,
@@ -343,7 +346,11 @@ def chat(
     text = _one_shot(message)
     if text is None and daemon.as_json:
         raise typer.BadParameter("--json needs a MESSAGE, or text on stdin")
+    if again and session is not None:
+        raise typer.BadParameter("give --session or --continue, not both")
     attached = inputs.named(ctx, attach, asset)
+    if again:
+        session = ids.resolved(daemon.client, "session", ids.LAST, as_json=daemon.as_json)
     if route is not None:
         _check_route(daemon, route)
     wanted = inputs.request(CreateSession, session_id=session, agent_id=agent, persona_id=persona)

@@ -206,6 +206,7 @@ def connect(ctx: typer.Context) -> Iterator[DaemonConnection]:
     options = shared(ctx)
     as_json = options.json
     where = destination(ctx)
+    screen.wide.set(options.wide)
     with for_daemon_at(options.url):
         try:
             connection = DaemonConnection(where, as_json=as_json)

@@ -188,8 +188,47 @@ GROUPS: Final[Mapping[str, LazyEntry]] = {
 }
 
 
+# What a newcomer types, in this order, and the rest by subject.
+FIRST: Final = (
+    *("serve", "setup", "connect", "chat", "review"),
+    *("learn", "learnings", "skills", "unlearn", "doctor"),
+)
+MORE: Final[Mapping[str, tuple[str, ...]]] = {
+    "work": (
+        *("sessions", "runs", "approvals", "questions", "inbox", "schedules", "mailboxes"),
+        *("channels", "projects", "playbooks", "flows", "background", "assets"),
+    ),
+    "memory": ("memory", "search", "candidates", "policy", "rollouts", "publish", "import"),
+    "agents": ("agents", "personas", "permissions", "tools", "mcp", "routes", "disconnect"),
+    "daemon": (
+        *("status", "open", "api", "openapi", "audit", "tokens", "keys", "webhooks"),
+        *("second-approvals", "runtime", "config", "backup", "restore", "migrate", "sample", "lab"),
+        *("redact", "version"),
+    ),
+}
+
+
 class RootCommand(TyperGroup):
     """Accepts the shared options before the command, too."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The ten commands to begin with, and the names of the others by subject."""
+        helps = {
+            name: each.get_short_help_str(100).partition(";")[0].rstrip(".") + "."
+            for name, each in self.commands.items()
+        }
+        with formatter.section("Begin with"):
+            formatter.write_dl([(name, helps[name]) for name in FIRST if name in helps])
+        told = {*FIRST, *(name for names in MORE.values() for name in names)}
+        others = tuple(name for name in helps if name not in told)
+        groups = {**MORE, **({"other": others} if others else {})}
+        with formatter.section("More"):
+            formatter.write_dl(
+                [
+                    (subject, ", ".join(name for name in names if name in helps))
+                    for subject, names in groups.items()
+                ]
+            )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

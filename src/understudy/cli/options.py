@@ -17,6 +17,7 @@ class Shared:
     url: str | None = None
     token: str | None = None
     json: bool = False
+    wide: bool = False
 
 
 def shared(ctx: typer.Context) -> Shared:
@@ -31,6 +32,7 @@ def shared_options() -> list[TyperOption]:
         _option("--url", str, metavar="URL", help="Where the daemon is (or UNDERSTUDY_URL)."),
         _option("--token", str, metavar="TOKEN", help="Who is calling (or UNDERSTUDY_TOKEN)."),
         _option("--json", bool, is_flag=True, help="Print the API's JSON alone on stdout."),
+        _option("--wide", bool, is_flag=True, help="Show tables whole on a terminal, too."),
     ]
 
 

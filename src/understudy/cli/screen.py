@@ -6,9 +6,12 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Final, TypeAlias
 
+# Whether tables are shown whole on a terminal, too.
+wide: ContextVar[bool] = ContextVar("understudy_wide", default=False)
 # Labels with values, and the rows of a table.
 Pairs: TypeAlias = list[tuple[str, object]]
 Rows: TypeAlias = list[tuple[object, ...]]
@@ -23,6 +26,9 @@ LOCATIONS: Final = frozenset({"agent_id", "run_id", "session_id", "timestamp_ms"
 NEVER_CUT: Final = 10_000
 GAP: Final = 2
 LEAST_LAST_COLUMN: Final = 12
+# On a terminal the last column gets so much room where it needs it, and so many lines.
+LEAST_TEXT: Final = 32
+MOST_LINES: Final = 3
 UNITS: Final = ((60, 1, "s"), (3600, 60, "m"), (86_400, 3600, "h"), (30 * 86_400, 86_400, "d"))
 
 
@@ -95,7 +101,11 @@ def count(number: int, noun: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
-    """Rows under headings; the last column gives way on a narrow terminal, the others never do."""
+    """Rows under headings, whole in a pipe and with --wide.
+
+    On a terminal ids are short, and the last column wraps; the columns before it, from the right,
+    give way until it has room. The first one always stays.
+    """
     # Not the rest of `rich`, whose import lasts longer than most commands do.
     from rich.cells import cell_len
 
@@ -104,28 +114,67 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
         print(empty)
         return
     headings = [column.upper() for column in columns]
-    *widths, last = (max(map(cell_len, cells)) for cells in zip(headings, *lines, strict=True))
-    kept = sum(widths) + GAP * len(widths)
-    # Where a row takes another line of the terminal anyway, its last column may fill that line.
-    width = max(_width(), LEAST_LAST_COLUMN)
-    room = width * _begun(kept + min(last, LEAST_LAST_COLUMN), width) - kept
-    shown = [*widths, min(last, room)]
-    # What does not fit is wrapped by the terminal, and can still be copied.
-    first, *rest = (_padded(line, shown) for line in (headings, *lines))
+    fits = sys.stdout.isatty() and not wide.get()
+    if fits:
+        lines = _with_short_ids(lines)
+    widths = [max(map(cell_len, cells)) for cells in zip(headings, *lines, strict=True)]
+    kept = _kept(widths, _width()) if fits else [*range(len(widths))]
+    *fixed, last = kept
+    taken = sum(widths[place] + GAP for place in fixed)
+    room = max(min(widths[last], _width() - taken), LEAST_LAST_COLUMN) if fits else widths[last]
+    shown = [*(widths[place] for place in fixed), room]
+    first, *rest = (
+        line for cells in (headings, *lines) for line in _wrapped([cells[i] for i in kept], shown)
+    )
     print(_bold(first), *rest, sep="\n")
+    if len(kept) < len(widths):
+        hidden = ", ".join(columns[i] for i in range(len(columns)) if i not in kept)
+        aside(f"--wide shows {hidden}, too")
 
 
-def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """A line of a table: cells as wide as their columns, cut where they are wider."""
+def _with_short_ids(lines: Sequence[Sequence[str]]) -> list[list[str]]:
+    from understudy.cli.ids import shortened
+
+    short = shortened(cell for line in lines for cell in line)
+    return [[short.get(cell, cell) for cell in line] for line in lines]
+
+
+def _kept(widths: Sequence[int], width: int) -> list[int]:
+    """The places of the columns that are shown, so that the last one has room for its text."""
+    *kept, last = range(len(widths))
+    least = min(widths[last], LEAST_TEXT)
+    while len(kept) > 1 and sum(widths[i] + GAP for i in kept) + least > width:
+        kept.pop()
+    return [*kept, last]
+
+
+def _wrapped(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """The lines of a row: the last cell goes on under itself, for a few lines."""
     from rich.cells import cell_len, set_cell_size
 
-    parts = (
-        set_cell_size(cell, width)
-        if cell_len(cell) <= width
-        else f"{set_cell_size(cell, width - 1)}…"
-        for cell, width in zip(cells, widths, strict=True)
-    )
-    return (" " * GAP).join(parts).rstrip()
+    *fixed, text = cells
+    *columns, room = widths
+    begin = (" " * GAP).join(map(set_cell_size, fixed, columns)) + " " * GAP * bool(fixed)
+    parts = _parts(text, room)
+    if len(parts) > MOST_LINES:
+        last = parts[MOST_LINES - 1]
+        cut = last if cell_len(last) < room else set_cell_size(last, room - 1)
+        parts = [*parts[: MOST_LINES - 1], f"{cut}…"]
+    for number, part in enumerate(parts):
+        yield f"{' ' * cell_len(begin) if number else begin}{part}".rstrip()
+
+
+def _parts(text: str, width: int) -> list[str]:
+    """A text in lines that are no wider; a longer word is cut."""
+    from rich.cells import cell_len, chop_cells
+
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and cell_len(lines[-1]) + 1 + cell_len(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines += chop_cells(word, width) or [""]
+    return lines[1:]
 
 
 def _bold(line: str) -> str:

@@ -93,34 +93,54 @@ def test_a_table_that_is_piped_is_not_cut(capsys: pytest.CaptureFixture[str]) ->
     assert lines[2] == "run_22  [red]no markup[/red]"
 
 
+LONG: Final = "a long question " * 20
+
+
 @pytest.mark.parametrize("width", [80, 100])
-def test_on_a_terminal_the_last_column_takes_what_is_left(
+def test_on_a_terminal_ids_are_short_and_the_last_column_wraps_for_a_few_lines(
     monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     columns = ("run", "status", "submitted", "took", "input")
-    row = (RUN_ID, "completed", "52s ago", "2.3s", "a long question " * 10)
+    row = (RUN_ID, "completed", "52s ago", "2.3s", LONG)
 
-    heading, line = shown_on_a_terminal(monkeypatch, width, columns, row)
+    heading, *lines = shown_on_a_terminal(monkeypatch, width, columns, row)
 
     assert heading.split() == ["RUN", "STATUS", "SUBMITTED", "TOOK", "INPUT"]
-    assert line.startswith(f"{RUN_ID}  completed  52s ago    2.3s  a long quest")
-    assert line.endswith("…")
-    assert len(line) == width
+    begin = f"{RUN_ID[:15]}  completed  52s ago    2.3s  "
+    assert lines[0].startswith(f"{begin}a long question")
+    assert len(lines) == screen.MOST_LINES
+    assert all(line.startswith(" " * len(begin)) for line in lines[1:])
+    assert lines[-1].endswith("…")
+    assert max(map(len, lines)) <= width
 
 
-@pytest.mark.parametrize("width", [20, 80, 100])
-def test_a_table_that_is_too_wide_goes_over_the_edge_and_fills_the_line_that_it_takes(
-    monkeypatch: pytest.MonkeyPatch, width: int
+def test_columns_give_way_from_the_right_until_the_text_has_room(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     columns = ("run", "status", "submitted", "took", "session", "input")
-    row = (RUN_ID, "waiting for approval", "52s ago", "2.3s", SESSION_ID, "a long question " * 10)
+    row = (RUN_ID, "waiting for approval", "52s ago", "2.3s", SESSION_ID, LONG)
 
-    _, line = shown_on_a_terminal(monkeypatch, width, columns, row)
+    heading, first, *_ = shown_on_a_terminal(monkeypatch, 80, columns, row)
 
-    assert line.split("  ")[0] == RUN_ID
-    assert f"waiting for approval  52s ago    2.3s  {SESSION_ID}  a long" in line
-    assert len(line) % width == 0
-    assert len(line.rpartition(SESSION_ID)[2].strip()) >= screen.LEAST_LAST_COLUMN
+    assert heading.split() == ["RUN", "STATUS", "INPUT"]
+    assert first.startswith(f"{RUN_ID[:15]}  waiting for approval  a long question")
+    assert "--wide shows submitted, took, session, too" in capsys.readouterr().err
+
+
+def test_the_first_column_stays_on_the_narrowest_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = shown_on_a_terminal(monkeypatch, 20, ("run", "took", "input"), (RUN_ID, "2.3s", LONG))
+
+    assert lines[1].startswith(f"{RUN_ID[:15]}  a long")
+
+
+def test_a_wide_table_is_whole_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    reset = screen.wide.set(True)
+    try:
+        _, line = shown_on_a_terminal(monkeypatch, 80, ("run", "input"), (RUN_ID, LONG))
+    finally:
+        screen.wide.reset(reset)
+
+    assert line == f"{RUN_ID}  {LONG.strip()}"
 
 
 def test_characters_of_two_cells_keep_the_columns_in_line(monkeypatch: pytest.MonkeyPatch) -> None:
