@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -13,18 +13,13 @@ from understudy.patterns.word_lists import WordLists
 WORDS: Final = WordLists("understudy.learnings", "statement_words.toml")
 # The most words of a statement that is looked for in another order.
 MAX_REORDERED: Final = 40
-# The most words of the part that a cleft sentence brings to the front.
-MAX_CLEFT: Final = 4
 # The most occurrences of one pattern that are checked in a repetitive sentence.
 MAX_OCCURRENCES: Final = 20
 MAX_PHRASE: Final = 6
-# The most words of the name of a part: "the maximum temperature of the greenhouse".
-MAX_NAME: Final = 3
-SELF, GROUP, VOID, COPULA, CLEFT, HAVE, DECIDE = "i", "we", "", "copula", "cleft", "have", "decide"
+SELF, GROUP, VOID, COPULA, HAVE, DECIDE = "i", "we", "", "copula", "have", "decide"
 
 _FOLDS: Final = (
     "i", "we", "void", "copula", "want", "prefer", "have", "will", "do", "decide", "very", "anymore", "email", "percent",
-    "cleft",
 )  # fmt: skip
 _TOKEN: Final = re.compile(
     rf"\d+(?:[.,:/]\d+)*|[{HAN_AND_KANA}]|[^\W\d_{HAN_AND_KANA}][^\W{HAN_AND_KANA}]*(?:\.\d+)*|[^\w\s]|_"
@@ -59,8 +54,6 @@ _ORDER: Final = re.compile(rf"\s*(?:{'|'.join(TURN_ORDERS)})\b", re.IGNORECASE)
 _THEIRS: Final = frozenset(("their", "his", "her"))
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our"))
 _NARROWING: Final = frozenset(("for", "cho"))
-# The Vietnamese word before a possessor.
-_OF: Final = "của "
 _BREAKS: Final = frozenset(",;:.!?()[]{}-\u2013\u2014\u2026\u3002\u3001|*=\"'`•>“”")
 
 
@@ -153,8 +146,7 @@ def _stem(word: str) -> str:
 def places(statement: str, sentence: str) -> Iterator[Span]:
     """The spans of a plain sentence that have all words of a plain statement, and no others."""
     said = tokens(sentence)
-    wanted = _active(_compared(tokens(statement), statement), {it.form for it in said})
-    forms = [token.form for token in wanted]
+    forms = [token.form for token in _compared(tokens(statement))]
     if SELF in forms:
         # "The user likes their tea weak" for "I like my tea weak".
         forms = [form for form in forms if form not in _THEIRS]
@@ -162,29 +154,16 @@ def places(statement: str, sentence: str) -> Iterator[Span]:
         return
     # What somebody decided to do is what they do.
     extra = {*WORDS("classes.adverbs"), DECIDE}.difference(forms)
-    heard = said if {SELF, GROUP} & set(forms) else _without_possessors(said, sentence)
-    kept = _compared([token for token in heard if token.form not in extra], sentence)
-    kept = _active(kept, set(forms))
+    kept = _compared([token for token in said if token.form not in extra])
     have = [token.form for token in kept]
     if not set(forms) <= set(have):
         return
-    for pattern in _patterns(forms, has_cleft=CLEFT in have):
+    for pattern in _patterns(forms):
         for at in _found(pattern, have):
             part = kept[at : at + len(pattern)]
-            span = Span(min(it.start for it in part), max(it.end for it in part))
-            inside = sum(span.start <= it.start < span.end for it in kept)
-            if inside == len(part) and _is_whole(span, said, sentence, has_copula=COPULA in forms):
+            span = Span(part[0].start, part[-1].end)
+            if _is_whole(span, said, sentence, has_copula=COPULA in forms):
                 yield Span(_start_with_voids(span.start, said), span.end)
-
-
-def _without_possessors(said: Sequence[FoldedWord], sentence: str) -> list[FoldedWord]:
-    """A sentence without "của tôi", as `my` and `our` are no words that are compared."""
-    return [
-        it
-        for it in said
-        if it.form not in (SELF, GROUP)
-        or sentence[max(0, it.start - len(_OF)) : it.start].casefold() != _OF
-    ]
 
 
 def _start_with_voids(start: int, said: Sequence[FoldedWord]) -> int:
@@ -216,65 +195,22 @@ def exact_places(statement: str, sentence: str) -> Iterator[Span]:
 
 
 def _tells(form: str) -> bool:
-    return form not in (SELF, GROUP, VOID, COPULA, CLEFT) and form[0].isalnum()
+    return form not in (SELF, GROUP, VOID, COPULA) and form[0].isalnum()
 
 
-def _compared(made: Sequence[FoldedWord], sentence: str) -> list[FoldedWord]:
-    """The words that are compared: without signs and perfect tense, `A of B` written as `B A`."""
-    articles = {it.end for it in made if sentence[it.start : it.end].casefold() in _ARTICLES}
-    kept = [
+def _compared(made: Sequence[FoldedWord]) -> list[FoldedWord]:
+    """The words that are compared: without signs and perfect tense."""
+    return [
         it._replace(form=COPULA) if it.form in "=:" else it
         for it, after in zip(made, (*made[1:], None), strict=True)
         if it.form
         and (it.form not in _BREAKS or it.form in "=:")
         and not (it.form == HAVE and after is not None and after.form.endswith("ed"))
     ]
-    for at in range(len(kept) - 2, 0, -1):
-        if kept[at].form == "of":
-            start, end = _named_before(at, kept, articles), at + 1
-            while end < len(kept) and _names(kept[end].form):
-                end += 1
-            if end > at + 1 and start < at:
-                kept[start:end] = [*kept[at + 1 : end], *kept[start:at]]
-    return kept
 
 
-def _active(kept: list[FoldedWord], known: Set[str]) -> list[FoldedWord]:
-    """The words with "X is owned by Y" written as "Y own X", if the verb is known in that form."""
-    for at in range(1, len(kept) - 3):
-        verb = kept[at + 1].form
-        if (kept[at].form, kept[at + 2].form) != (COPULA, "by") or not verb.endswith("ed"):
-            continue
-        stem = next((it for it in (verb[:-1], verb[:-2], verb[:-3]) if it in known), None)
-        start, end = at, at + 3
-        while start > 0 and _names(kept[start - 1].form):
-            start -= 1
-        while end < len(kept) and _names(kept[end].form):
-            end += 1
-        if stem is not None and start < at and end > at + 3:
-            doer, done = kept[at + 3 : end], kept[start:at]
-            named = kept[at + 1]._replace(form=stem)
-            return [*kept[:start], *doer, named, *done, *kept[end:]]
-    return kept
-
-
-def _named_before(at: int, kept: Sequence[FoldedWord], articles: Set[int]) -> int:
-    """The index of the first word of the name before `of`: behind its article, or one word."""
-    for start in range(at - 1, max(-1, at - 1 - MAX_NAME), -1):
-        if not _names(kept[start].form):
-            break
-        if kept[start].start - 1 in articles:
-            return start
-    return at - 1 if _names(kept[at - 1].form) else at
-
-
-def _names(form: str) -> bool:
-    """Whether a word may be part of the name of a thing."""
-    return _tells(form) and form not in WORDS.set("classes.follows")
-
-
-def _patterns(forms: list[str], *, has_cleft: bool) -> Iterator[list[str]]:
-    """A statement in its own order and in the orders that mean the same."""
+def _patterns(forms: list[str]) -> Iterator[list[str]]:
+    """A statement in its own order, turned round its copula, and with its end in front."""
     yield forms
     if len(forms) > MAX_REORDERED:
         return
@@ -286,14 +222,6 @@ def _patterns(forms: list[str], *, has_cleft: bool) -> Iterator[list[str]]:
         is_fronted = forms[0] in (SELF, GROUP) and at > 1
         if is_fronted or forms[at] in prepositions or forms[0] in prepositions:
             yield forms[at:] + forms[:at]
-    if forms[0] in (SELF, GROUP) and forms[1:2] and forms[1] in prepositions:
-        # "We every Monday meet" for "Every Monday we meet".
-        for at in range(2, len(forms)):
-            yield [*forms[1:at], forms[0], *forms[at:]]
-    if has_cleft:
-        for at in range(len(forms)):
-            for end in range(at + 1, min(at + MAX_CLEFT, len(forms) - 1) + 1):
-                yield [*forms[at:end], COPULA, CLEFT, *forms[:at], *forms[end:]]
 
 
 def _found(pattern: Sequence[str], have: Sequence[str]) -> Iterator[int]:
