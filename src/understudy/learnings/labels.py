@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise, takewhile
@@ -137,7 +136,7 @@ class _Page:
     """A request, with the spans of it that others wrote."""
 
     text: str
-    # Quotations, pasted blocks and material to work on, disjoint and in order.
+    # Quotations, pasted blocks and material to work on.
     quotations: Sequence[Span]
     # Offsets where pasted blocks begin; no statement extends into one.
     blocks: Sequence[int]
@@ -147,13 +146,12 @@ class _Page:
     @classmethod
     def of(cls, text: str) -> "_Page":
         blocks = sorted(start for start, _ in pasted(text))
-        foreign = sorted((*quoted(text), *handed_over_texts(text, blocks)))
-        return cls(text, _disjoint(foreign), blocks, tuple(records(text, least=1)))
+        foreign = (*quoted(text), *handed_over_texts(text, blocks))
+        return cls(text, foreign, blocks, tuple(records(text, least=1)))
 
     def is_quoted(self, at: int) -> bool:
         """Whether an offset is inside a quotation."""
-        before = bisect_right(self.quotations, (at, len(self.text)))
-        return before > 0 and at < self.quotations[before - 1][1]
+        return any(start <= at < end for start, end in self.quotations)
 
     def lead(self, at: int) -> str:
         """The text of its line before an offset, without bullets, up to the maximum length."""
@@ -188,14 +186,8 @@ class _Page:
 
     def statements(self, start: int, end: int, *, is_inside: bool) -> Iterator[str]:
         """The statements after a label: one, or the items of the list below it."""
-        following = bisect_right(self.blocks, start)
-        end = min(
-            (
-                end,
-                start + 2 * MAX_CONTENT_CHARS + MAX_LEAD_CHARS,
-                *self.blocks[following : following + 1],
-            )
-        )
+        most = start + 2 * MAX_CONTENT_CHARS + MAX_LEAD_CHARS
+        end = min(end, most, *(it for it in self.blocks if it > start))
         rest = self.text[start:end]
         if rest.lstrip(" \t").startswith("\n"):
             start += len(rest) - len(rest.lstrip())
@@ -212,10 +204,8 @@ class _Page:
         text = _BULLETED.sub("", text, count=1) if _BULLETED.match(text) and not start else text
         said = _own_lines(text)
         stop = self._stop(said, start)
-        sentence, rest = (
-            said[: stop.end() if stop else None],
-            text[stop.end() if stop else len(said) :],
-        )
+        end = stop.end() if stop else len(said)
+        sentence, rest = said[:end], text[end:]
         if is_inside:
             sentence = re.split(r"[)\uff09]", sentence, maxsplit=1)[0]
         if _is_doubted(rest[:MAX_LEAD_CHARS]):
@@ -225,11 +215,10 @@ class _Page:
 
     def _stop(self, said: str, start: int) -> re.Match[str] | None:
         for stop in STOP.finditer(said):
-            if (start and self.is_quoted(start + stop.start())) or _is_inside_marks(
-                said, stop.start()
+            is_inside = start and self.is_quoted(start + stop.start())
+            if not (
+                is_inside or _is_inside_marks(said, stop.start()) or is_abbreviated(said, stop)
             ):
-                continue
-            if not is_abbreviated(said, stop):
                 return stop
         return None
 
@@ -238,21 +227,12 @@ def _is_inside_marks(said: str, at: int) -> bool:
     """Whether quotation marks open before an offset and close behind it."""
     before, after = said[:at], said[at:]
     return any(
-        before.count(opens) > before.count(closes) and closes in after
-        if opens != closes
-        else before.count(opens) % 2 == 1 and closes in after
+        before.count(opens) % 2 == 1
+        if opens == closes
+        else before.count(opens) > before.count(closes)
         for opens, closes in _MARKS
+        if closes in after
     )
-
-
-def _disjoint(spans: Sequence[Span]) -> list[Span]:
-    joined: list[Span] = []
-    for start, end in spans:
-        if joined and start < joined[-1][1]:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
-        else:
-            joined.append((start, end))
-    return joined
 
 
 def handed_over_texts(text: str, blocks: Sequence[int] = ()) -> Iterator[Span]:
@@ -263,10 +243,8 @@ def handed_over_texts(text: str, blocks: Sequence[int] = ()) -> Iterator[Span]:
     """
     at, is_labelled = 0, False
     for mark in _CLAUSE_END.finditer(text):
-        clause, start = (
-            text[max(at, mark.start() - MAX_LEAD_CHARS) : mark.end()].strip(),
-            mark.end(),
-        )
+        start = mark.end()
+        clause = text[max(at, mark.start() - MAX_LEAD_CHARS) : start].strip()
         was_labelled, at = is_labelled, start
         is_labelled = mark[0] in COLONS and clause[:-1].rstrip("*_ ").casefold().endswith(
             tuple(LABELS)
@@ -278,8 +256,8 @@ def handed_over_texts(text: str, blocks: Sequence[int] = ()) -> Iterator[Span]:
             paragraph = _PARAGRAPH_END.search(text, start)
             yield start, paragraph.start() if paragraph else len(text)
         else:
-            nearest = bisect_right(blocks, following)
-            if nearest == 0 or blocks[nearest - 1] <= text.rfind("\n", 0, following):
+            line = text.rfind("\n", 0, following)
+            if not any(line < block <= following for block in blocks):
                 yield start, len(text)
                 return
 
