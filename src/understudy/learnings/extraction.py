@@ -25,7 +25,7 @@ from understudy.learnings.model import (
     StatedRelation,
 )
 from understudy.learnings.non_statements import says_nothing
-from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.pastes import WORD
 from understudy.learnings.proof import MAX_QUOTE_CHARS, quoted_words, taken_back
 from understudy.learnings.quotations import with_others_marked
 from understudy.learnings.secrets import secret_reason
@@ -112,7 +112,6 @@ AUTOMATIC: Final = frozenset(
 # A single word states nothing.
 LEAST_TERMS: Final = 2
 _COMMAND: Final = re.compile(r"\s{0,16}/[a-z][\w-]{0,63}(?=\s|$)")
-_TERM: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W{HAN_AND_KANA}]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +190,7 @@ class Material:
         """Whether a person may have said something in the request that has no label."""
         if self.kind in AUTOMATIC or _COMMAND.match(self.request):
             return False
-        return len(_TERM.findall(self.request)) >= LEAST_TERMS
+        return len(WORD.findall(self.request)) >= LEAST_TERMS
 
 
 @dataclass(frozen=True, slots=True)

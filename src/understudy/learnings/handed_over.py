@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 from understudy.learnings.labels import LABELS
-from understudy.learnings.normal_form import HAN_AND_KANA
 from understudy.learnings.pastes import (
     ENDED,
     FEW_ORDERED,
@@ -16,8 +15,9 @@ from understudy.learnings.pastes import (
     WORD,
     WORDS,
     finds,
-    phrases,
+    listed,
 )
+from understudy.learnings.phrases import HAN
 
 # A heading or a speaker has at most so many characters before its colon.
 MAX_HEADING: Final = 80
@@ -33,7 +33,6 @@ _THAT: Final = re.compile(r"\b(?:that|rằng)\W*$", re.IGNORECASE)
 # The marks of a log line, a table row or a chat protocol.
 _RECORDED: Final = re.compile(r"[\[\]|@^<>{}\\]|\d{1,2}:\d\d|\b(?:INFO|WARN|WARNING|ERROR|DEBUG)\b")
 _SIGNS: Final = re.compile(r"[^\w\s,.!*'\uff0c\u3002\uff01]")
-_HAN: Final = re.compile(f"[{HAN_AND_KANA}]")
 _ARTICLES: Final = frozenset(("the", "a", "an"))
 _FROM: Final = re.compile(r"\b(?:from|by|of|từ|của)\b|来自|的", re.IGNORECASE)
 _CLOSING: Final = re.compile(
@@ -50,17 +49,12 @@ _ASKS_FOR_REPLY: Final = re.compile(
 _SIGNATURE: Final = re.compile(r"\s*(?:[^\W\d_][\w-]{0,30},? ?){1,2}\s{0,8}$")
 
 
-@cache
-def _named(role: str) -> re.Pattern[str]:
-    return phrases(WORDS(f"texts.{role}"))
-
-
 def names_source(before: str) -> bool:
     """Whether the words before a statement name its text or an order about it: `Tool output: `."""
     heading = before.rstrip()[-MAX_HEADING:]
     if _COLON_AT_END.search(heading) is None:
         return False
-    return any(_named(role).search(heading) for role in ("sources", "orders"))
+    return any(finds(f"texts.{it}", heading) for it in ("sources", "orders"))
 
 
 def announces(heading: str) -> bool:
@@ -71,21 +65,21 @@ def announces(heading: str) -> bool:
 
 def speaks_of_text(said: str) -> bool:
     """Whether a sentence asks or orders something about a text that it points to."""
-    if _named("orders").search(said):
+    if finds("texts.orders", said):
         # Without blanks, only an order that works on nothing but texts needs no pointer.
-        is_short = finds("orders", said) if _HAN.search(said) else len(said.split()) <= FEW_WORDS
+        is_short = (
+            finds("pastes.orders", said) if HAN.search(said) else len(said.split()) <= FEW_WORDS
+        )
         is_bare = is_short and OPENED.search(said) is None
-        return is_bare or _named("pointers").search(said) is not None
-    return (
-        _named("pointers").search(said) is not None and _named("questions").search(said) is not None
-    )
+        return is_bare or finds("texts.pointers", said)
+    return finds("texts.pointers", said) and finds("texts.questions", said)
 
 
 def hands_over(line_end: str) -> bool:
     """Whether the last sentence of a line introduces the lines behind it as a text of another."""
     if names_source(line_end) or speaks_of_text(line_end):
         return True
-    return not ENDED.search(line_end) and _named("orders").search(line_end) is not None
+    return not ENDED.search(line_end) and finds("texts.orders", line_end)
 
 
 def may_be_anothers(earlier: Sequence[str], before: str, later: Sequence[str]) -> bool:
@@ -133,16 +127,17 @@ def _is_about_text(said: str, words: Sequence[str]) -> bool:
     """Whether a sentence speaks of a text that is not a file or an address to be opened."""
     if OPENED.search(said):
         return False
-    is_order = _named("orders").search(said) is not None
-    has_source = _named("sources").search(said) is not None
+    is_order = finds("texts.orders", said)
+    has_source = finds("texts.sources", said)
     return (is_order and (has_source or len(words) <= FEW_ORDERED)) or (
-        has_source and (_FROM.search(said) is not None or _named("sources").match(said) is not None)
+        has_source
+        and (_FROM.search(said) is not None or listed("texts.sources").match(said) is not None)
     )
 
 
 def _is_fragment(said: str, words: Sequence[str]) -> bool:
     """Whether a sentence is a title rather than an order or a statement."""
-    if _HAN.search(said):
+    if HAN.search(said):
         return False
     return len(words) <= FEW_WORDS or (len(words) <= FEW_NAMED and words[0] in _ARTICLES)
 
@@ -150,7 +145,7 @@ def _is_fragment(said: str, words: Sequence[str]) -> bool:
 @lru_cache(maxsize=MAX_READ)
 def _may_refer_back(said: str) -> bool:
     """Whether a later sentence may speak of the statement as a text, or ends a mail."""
-    if speaks_of_text(said) or _named("reports").search(said) or _CLOSING.match(said):
+    if speaks_of_text(said) or finds("texts.reports", said) or _CLOSING.match(said):
         return True
     if "?" in said and _IT.search(said):
         return True
@@ -158,9 +153,9 @@ def _may_refer_back(said: str) -> bool:
 
 
 def _points_or_reports(said: str) -> bool:
-    return any(_named(role).search(_THAT.sub("", said)) for role in ("pointers", "reports"))
+    return any(finds(f"texts.{it}", _THAT.sub("", said)) for it in ("pointers", "reports"))
 
 
 def _is_own_heading(heading: str) -> bool:
-    is_own = not any(_named(role).search(heading) for role in ("sources", "orders"))
+    is_own = not any(finds(f"texts.{it}", heading) for it in ("sources", "orders"))
     return is_own and announces(heading) and not _points_or_reports(heading)

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.phrases import any_of
 from understudy.learnings.quotations import Span, pasted, quoted, sentences
 from understudy.patterns.word_lists import WordLists
 
@@ -46,13 +47,6 @@ _MANNER: Final = re.compile(r"(?:in|into|to|as|for|with)\b")
 _TOPIC: Final = re.compile(
     r"\W*(?:for|about|in|on|when|về|cho|khi|关于|对于)\b|\W*(?:关于|对于|写)", re.IGNORECASE
 )
-
-
-def phrases(listed: Sequence[str]) -> re.Pattern[str]:
-    """A pattern of listed phrases; those of Chinese are found anywhere."""
-    latin = "|".join(re.escape(it) for it in listed if it < "\u2e80")
-    chinese = "|".join(re.escape(it) for it in listed if it >= "\u2e80")
-    return re.compile(rf"(?<!\w)(?:{latin})(?!\w)|{chinese}", re.IGNORECASE)
 
 
 def holds_paste(message: str) -> bool:
@@ -102,13 +96,16 @@ def introduces_paste(said: str, *, is_lead: bool = False) -> bool:
     is_titled = ENDED.search(said) is None and (is_lead or said.endswith("\n"))
     if is_lead and _TOPIC.match(said):
         return False
-    if finds("reports", _REMINDED.sub("", said)) or _works_on_text_beside(said):
+    if finds("pastes.reports", _REMINDED.sub("", said)) or _works_on_text_beside(said):
         return True
-    points, has_source = finds("pointers", said), finds("sources", _FILE.sub("", said))
+    points, has_source = (
+        finds("pastes.pointers", said),
+        finds("pastes.sources", _FILE.sub("", said)),
+    )
     is_bare = points or is_titled or said.rstrip().endswith(("?", "\uff1f"))
-    if finds("orders", said) and OPENED.search(said) is None:
+    if finds("pastes.orders", said) and OPENED.search(said) is None:
         return is_bare or len(WORD.findall(said)) <= FEW_ORDERED
-    if has_source and finds("others", said):
+    if has_source and finds("pastes.others", said):
         return is_bare
     return has_source and (points or is_titled or _FOLLOWS.search(said) is not None)
 
@@ -126,7 +123,7 @@ def _works_on_text_beside(said: str) -> bool:
 
 @cache
 def _objectless_or_pointing() -> re.Pattern[str]:
-    orders, pointers = _listed("orders").pattern, _listed("pointers").pattern
+    orders, pointers = listed("pastes.orders").pattern, listed("pastes.pointers").pattern
     objectless = rf"\A\W*(?:{orders})\s+{_MANNER.pattern}"
     return re.compile(rf"{objectless}|(?:{pointers})\s*[?\uff1f]\s*$", re.IGNORECASE)
 
@@ -137,11 +134,13 @@ def _with_breaks(text: str) -> Iterator[Span]:
         yield start, end + (text[end : end + 1] == "\n")
 
 
-def finds(role: str, said: str) -> bool:
-    """Whether a text has a phrase of a list about pastes."""
-    return _listed(role).search(said) is not None
+def finds(name: str, said: str) -> bool:
+    """Whether a text has a phrase of a list about texts of others."""
+    return listed(name).search(said) is not None
 
 
 @cache
-def _listed(role: str) -> re.Pattern[str]:
-    return phrases(WORDS(f"pastes.{role}") + (WORDS("texts.sources") if role == "sources" else ()))
+def listed(name: str) -> re.Pattern[str]:
+    """A list of phrases as a pattern; those of Chinese are found anywhere."""
+    more = WORDS("texts.sources") if name == "pastes.sources" else ()
+    return re.compile(any_of(WORDS(name) + more), re.IGNORECASE)

@@ -44,5 +44,5 @@ def any_of(words: Iterable[str]) -> str:
     longest_first = sorted(words, key=len, reverse=True)
     spaced = "|".join(re.escape(it) for it in longest_first if not HAN.match(it))
     unspaced = [re.escape(it) for it in longest_first if HAN.match(it)]
-    words_alone = rf"(?<![\w'’])(?:{spaced})(?![\w])"
+    words_alone = rf"(?<!\w)(?:{spaced})(?![\w])"
     return f"(?:{'|'.join([words_alone, *unspaced])})"

@@ -18,7 +18,7 @@ from understudy.learnings.assertion import (
 )
 from understudy.learnings.handed_over import announces
 from understudy.learnings.normal_form import HAN_AND_KANA
-from understudy.learnings.pastes import is_introduced
+from understudy.learnings.pastes import WORD, is_introduced
 from understudy.learnings.phrases import begins
 from understudy.learnings.quotations import sentences
 from understudy.learnings.sentence_context import (
@@ -45,7 +45,7 @@ from understudy.learnings.statement_match import (
 MAX_QUOTE_CHARS: Final = 1_600
 # A longer quote is a text, which nobody says in passing.
 MAX_SENTENCES: Final = 8
-_WORD: Final = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+")
+
 _HEADING: Final = re.compile(r"([^:\uff1a\n,\uff0c.;]{1,40})[:\uff1a]")
 # Chinese writes no blanks within a clause.
 _HAN_BREAK: Final = re.compile(rf"(?<=[{HAN_AND_KANA}])[ \t]+(?=[{HAN_AND_KANA}])")
@@ -126,7 +126,7 @@ def proven_words(content: str, quote: str | None, request: str) -> str:
 
 def quoted_words(text: str) -> list[str]:
     """The words by which a quote is found again; of Chinese, each sign."""
-    return [it.casefold() for it in _WORD.findall(text[:MAX_QUOTE_CHARS])]
+    return [it.casefold() for it in WORD.findall(text[:MAX_QUOTE_CHARS])]
 
 
 def taken_back(statement: str, request: str) -> bool:
@@ -138,7 +138,7 @@ def taken_back(statement: str, request: str) -> bool:
 def _place_of(quote: str, own: str) -> tuple[int, int] | None:
     """Where the words of a quote stand in a text, one behind the other."""
     wanted = quoted_words(quote)
-    words = list(_WORD.finditer(own))
+    words = list(WORD.finditer(own))
     said = [it[0].casefold() for it in words]
     for at in range(len(said) - len(wanted) + 1) if wanted else ():
         if said[at : at + len(wanted)] == wanted:

@@ -9,7 +9,7 @@ from typing import Final
 from understudy.core.text import preview
 from understudy.learnings.non_statements import starts_order
 from understudy.learnings.normal_form import HAN_AND_KANA
-from understudy.learnings.phrases import MAX_LEAD_CHARS, WORDS, begins
+from understudy.learnings.phrases import HAN, MAX_LEAD_CHARS, WORDS, begins
 
 Span = tuple[int, int]
 
@@ -69,7 +69,6 @@ NAME_SIGNS: Final = 6
 # Around the parts of a request that others wrote.
 OTHERS: Final = "\u27e6\u27e7"
 _NO_MARKS: Final = {ord(mark): " " for mark in OTHERS}
-_HAN_OR_KANA: Final = re.compile(f"[{HAN_AND_KANA}]")
 # With the Chinese full stop, exclamation mark, question mark and semicolon.
 SENTENCE_END: Final = re.compile(r"[.!?;](?=\s|$)|[\n\u3002\uff01\uff1f\uff1b]")
 _WORD: Final = re.compile(r"\w+")
@@ -148,7 +147,7 @@ def _between_marks(text: str) -> Iterator[Span]:
 
 def _is_name(said: str) -> bool:
     has_colon = ":" in said or "\uff1a" in said
-    is_short = len(said.split()) <= NAME_WORDS and len(_HAN_OR_KANA.findall(said)) <= NAME_SIGNS
+    is_short = len(said.split()) <= NAME_WORDS and len(HAN.findall(said)) <= NAME_SIGNS
     return is_short and not has_colon
 
 
@@ -226,9 +225,7 @@ def quotes_for(statement: str, text: str) -> tuple[str, ...]:
 def _parts(text: str) -> set[str]:
     """The words of a text, and each sign of a script without blanks."""
     words = plain_words(text)
-    return {it for it in words if not _HAN_OR_KANA.search(it)}.union(
-        *(_HAN_OR_KANA.findall(it) for it in words)
-    )
+    return {it for it in words if not HAN.search(it)}.union(*(HAN.findall(it) for it in words))
 
 
 def plain_words(text: str) -> list[str]:

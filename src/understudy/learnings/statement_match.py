@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from understudy.learnings.labels import TURN_ORDERS
 from understudy.learnings.normal_form import HAN_AND_KANA
+from understudy.learnings.phrases import HAN
 from understudy.patterns.word_lists import WordLists
 
 WORDS: Final = WordLists("understudy.learnings", "statement_words.toml")
@@ -49,7 +50,6 @@ _MYRIADS: Final = {"万": 10**4, "亿": 10**8}
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Signs that join the parts of a word or number, as in `10.5` and `db-2`.
 _INNER: Final = ".,:/-@'_"
-_HAN: Final = re.compile(f"[{HAN_AND_KANA}]")
 _ORDER: Final = re.compile(rf"\s*(?:{'|'.join(TURN_ORDERS)})\b", re.IGNORECASE)
 _THEIRS: Final = frozenset(("their", "his", "her"))
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our"))
@@ -256,7 +256,7 @@ def _may_begin(span: Span, said: Sequence[FoldedWord], sentence: str) -> bool:
     told = [it.form for it in before if it.form]
     # A Vietnamese pronoun behind a noun is its possessor.
     word = sentence[first.start : first.end]
-    is_subject = first.form in (SELF, GROUP) and (word.isascii() or _HAN.match(word))
+    is_subject = first.form in (SELF, GROUP) and (word.isascii() or HAN.match(word))
     if not told or told[-1] in _BREAKS or is_subject:
         return True
     if told[-1] in WORDS.set("classes.leads") or told[-1] in WORDS.set("classes.adverbs"):
@@ -275,9 +275,9 @@ def may_end(after: str | None) -> bool:
 
 def _goes_on(beyond: str, edge: str) -> bool:
     """Whether a word or number continues beyond an offset."""
-    if not edge.isalnum() or _HAN.match(edge):
+    if not edge.isalnum() or HAN.match(edge):
         return False
     nearest = beyond[:1]
     if nearest and nearest in _INNER:
         nearest = beyond[1:2]
-    return nearest.isalnum() and not _HAN.match(nearest)
+    return nearest.isalnum() and not HAN.match(nearest)
