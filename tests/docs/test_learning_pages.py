@@ -11,7 +11,7 @@ import pytest
 from tests.support.command_line_in_process import typed
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import CANDIDATE, LEARNING, Kind, Mode, ReviewAction
-from understudy.learnings.visibility import RULES
+from understudy.learnings.visibility import RULES, SEARCH_RULES
 from understudy.retrieval.choice import MAX_ENTRIES, LearningReason
 from understudy.review.judge import ALLOWED, BEYOND
 from understudy.review.policy import DEFAULT, LEARNING_POLICY, PolicyRule
@@ -57,7 +57,7 @@ def test_both_machines_are_drawn_as_they_are() -> None:
 
 
 def test_the_table_of_visibility_is_the_one_that_decides() -> None:
-    told = [[f"`{it.code}`", it.words, "no" if it.hides_from_search else "yes"] for it in RULES]
+    told = [[f"`{it.code}`", it.words, "no" if it in SEARCH_RULES else "yes"] for it in RULES]
 
     assert rows(LEARNING_PAGE, "reason | it is kept out") == told
 

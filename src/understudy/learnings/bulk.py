@@ -1,7 +1,6 @@
 """Bulk decisions: many candidates, each in its own transaction, with a dry run."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -14,7 +13,6 @@ from understudy.core.page import PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import Omitted
 from understudy.learnings.candidates import CandidateService
-from understudy.learnings.checks import check_reason
 from understudy.learnings.decisions import (
     by_hand,
     check_undecided,
@@ -22,7 +20,6 @@ from understudy.learnings.decisions import (
     require_candidate,
 )
 from understudy.learnings.events import NO_LISTENERS
-from understudy.learnings.guard import SecretGuard
 from understudy.learnings.model import (
     Candidate,
     CandidateFilter,
@@ -39,7 +36,7 @@ from understudy.sessions.learning_scopes import LearningScope
 if TYPE_CHECKING:
     from understudy.storage.candidates import CandidateStore
     from understudy.storage.learnings import LearningStore
-    from understudy.storage.unit import Unit, Units
+    from understudy.storage.unit import Unit
 
 MAX_AT_ONCE: Final = 200
 # Errors that refuse one candidate; any other error stops the whole request.
@@ -133,8 +130,8 @@ class BulkService:
 
     def decide(self, principal: Principal, request: BulkRequest) -> BulkResult:
         """Decide the candidates one after another; a refusal does not stop the others."""
-        request = replace(request, reason=check_reason(request.reason))
-        self.candidates.guard.check_reason(request.reason)
+        reason = self.candidates.guard.checked_reason(request.reason)
+        request = replace(request, reason=reason)
         chosen, has_more = self.chosen(request)
         act = self._preview if request.dry_run else self._carry_out
         return BulkResult(
@@ -185,11 +182,8 @@ class BulkService:
     ) -> tuple[BulkOutcome, ...]:
         """Decide in a unit without writes, so that conflicts between the candidates show too."""
         service = self.candidates
-        is_published = request.action is BulkAction.PUBLISH
-        ids = [it.candidate_id for it in chosen]
-        found = candidates_of(service.units, ids) if is_published else {}
-        check = partial(_check_candidate, service.guard, found)
-        checked = {it: _outcome(it, check) for it in chosen}
+        # Before the transaction, as where they are published.
+        checked = {it: _outcome(it, partial(_checked, service, request)) for it in chosen}
         with service.units.read() as unit:
             preview = _Preview(
                 request=request,
@@ -267,12 +261,9 @@ class _Preview:
         return BulkOutcome(candidate_id=chosen.candidate_id)
 
 
-def _check_candidate(
-    guard: SecretGuard, found: Mapping[str, Candidate], chosen: BulkChoice
-) -> BulkOutcome:
-    """Check one candidate for secrets before the read transaction of the dry run."""
-    if chosen.candidate_id in found:
-        guard.check_stored(found[chosen.candidate_id])
+def _checked(service: CandidateService, request: BulkRequest, chosen: BulkChoice) -> BulkOutcome:
+    if request.action is BulkAction.PUBLISH:
+        service.check_stored(chosen.candidate_id)
     return BulkOutcome(candidate_id=chosen.candidate_id)
 
 
@@ -283,18 +274,6 @@ def _outcome(chosen: BulkChoice, decide: Decide) -> BulkOutcome:
         return BulkOutcome(
             candidate_id=chosen.candidate_id, code=refused.code, detail=refused.detail
         )
-
-
-def candidates_of(units: "Units", candidate_ids: Sequence[str]) -> Mapping[str, Candidate]:
-    """The candidates among `candidate_ids` that exist and decode."""
-    found: dict[str, Candidate] = {}
-    with units.read() as unit:
-        for candidate_id in candidate_ids:
-            with suppress(DamagedRecord):
-                candidate = unit.candidates.get(candidate_id)
-                if candidate is not None:
-                    found[candidate_id] = candidate
-    return found
 
 
 def discarding_unit(unit: "Unit") -> "Unit":

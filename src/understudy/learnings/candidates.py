@@ -11,7 +11,7 @@ from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import OMIT_EMPTY, Omitted, extended, reduced
 from understudy.learnings.already_decided import declined, revoked_learnings
-from understudy.learnings.checks import check_reason, check_says_something
+from understudy.learnings.checks import check_says_something
 from understudy.learnings.conflicts import (
     conflict_with,
     contradictions,
@@ -323,7 +323,8 @@ class CandidateService:
         # Lengths first: the search for secrets takes long over a long text.
         check_changes(changes)
         self.guard.check(texts_of_changes(changes))
-        self._check_stored(candidate_id, changes)
+        if changes.content is None:
+            self.check_stored(candidate_id)
         with self.units.write() as unit:
             return publish(
                 unit,
@@ -347,8 +348,7 @@ class CandidateService:
 
         With the version that the person saw, a decision that came first is refused instead.
         """
-        given = check_reason(reason)
-        self.guard.check_reason(given)
+        given = self.guard.checked_reason(reason)
         with self.units.write() as unit:
             return reject(
                 unit,
@@ -363,8 +363,7 @@ class CandidateService:
         self, principal: Principal, candidate_id: str, *, reason: str | None = None
     ) -> Candidate:
         """Take a decision of this person back: the candidate is pending again."""
-        given = check_reason(reason)
-        self.guard.check_reason(given)
+        given = self.guard.checked_reason(reason)
         with self.units.write() as unit:
             return reopen(
                 unit,
@@ -379,14 +378,11 @@ class CandidateService:
         """Leave a candidate out of the queue of review until a time."""
         now = self.clock.now_ms()
         with self.units.write() as unit:
-            return snooze(
-                unit, candidate_id, until_ms, by=principal, now_ms=now, listeners=self.listeners
-            )
+            return snooze(unit, candidate_id, until_ms, by=principal, now_ms=now)
 
-    def _check_stored(self, candidate_id: str, wanted: PublishChanges) -> None:
+    def check_stored(self, candidate_id: str) -> None:
         """Check the stored content for secrets before the write transaction takes its lock."""
-        if wanted.content is None:
-            self.guard.check_stored(self.get(candidate_id))
+        self.guard.check_stored(self.get(candidate_id))
 
 
 def _waiting_in_session(unit: "Unit", made: Candidate, *, now_ms: int) -> Candidate | None:

@@ -27,6 +27,7 @@ MAX_REASON_CHARS: Final = 400
 MAX_NOTE_CHARS: Final = 400
 MAX_EVIDENCE_REFS: Final = 32
 MAX_NUMBER: Final = 2**53 - 1
+SOURCE_IDS: Final = ("run_id", "session_id", "agent_id", "client", "observation_id", "derivation_id")
 _TIER_OF: Final = {
     LearningStatus.PROVISIONAL: Tier.PROVISIONAL,
     LearningStatus.ACTIVE: Tier.ACTIVE,
@@ -127,7 +128,7 @@ def check_expiry(expires_at_ms: int | None, *, pointer: str = "/expires_at_ms") 
 
 def check_source(source: LearningSource, *, pointer: str = "/source") -> LearningSource:
     """Refuse a source with invalid ids or an invalid offset."""
-    for name in ("run_id", "session_id", "agent_id", "client", "observation_id", "derivation_id"):
+    for name in SOURCE_IDS:
         value = getattr(source, name)
         if value is not None and not _is_id(value):
             raise _invalid("source", f"{pointer}/{name}", f"{name} {_ID_SAYS}")
@@ -160,15 +161,8 @@ def _check_ref(ref: EvidenceRef, pointer: str) -> None:
         _check_secret(ref.note, "secret_content", f"{pointer}/note")
 
 
-def check_consistency(learning: Learning) -> None:
-    """Refuse a learning whose parts contradict each other."""
-    for is_so, says in _INCONSISTENT:
-        if is_so(learning):
-            raise _invalid("learning", None, says)
-
-
 def check_learning(learning: Learning) -> None:
-    """Refuse a learning that may not be stored; ending a learning checks its consistency only."""
+    """Refuse a learning that may not be stored, or whose parts contradict each other."""
     check_scope(learning.scope)
     if check_content(learning.content, learning.kind) != learning.content:
         raise _invalid("content", "/content", "content is kept trimmed")
@@ -176,7 +170,9 @@ def check_learning(learning: Learning) -> None:
     check_expiry(learning.expires_at_ms)
     check_source(learning.source)
     check_evidence(learning.evidence_refs)
-    check_consistency(learning)
+    for is_so, says in _INCONSISTENT:
+        if is_so(learning):
+            raise _invalid("learning", None, says)
 
 
 def _is_id(value: str) -> bool:

@@ -146,20 +146,32 @@ def decide(
         decided_by=by.principal.user_id,
         decision_reason=reason,
         automation_review=by.review or candidate.automation_review,
-        version=candidate.version + 1,
     )
-    unit.candidates.update(decided, expected_version=candidate.version)
-    action = _ACTIONS[state]
-    entry = audit.done(
-        by.principal,
-        action,
-        candidate.candidate_id,
-        at_ms=now_ms,
-        version=decided.version,
-        reason=learning_id or reason,
+    note = learning_id or reason
+    return save_candidate(
+        unit, candidate, decided, _ACTIONS[state], by=by.principal, now_ms=now_ms, reason=note
     )
-    unit.audit.add(entry)
-    return decided
+
+
+def save_candidate(
+    unit: "Unit",
+    before: Candidate,
+    after: Candidate,
+    action: str,
+    *,
+    by: Principal,
+    now_ms: int,
+    reason: str | None = None,
+) -> Candidate:
+    """Write a changed candidate as its next version, with its audit entry."""
+    saved = replace(after, version=before.version + 1)
+    unit.candidates.update(saved, expected_version=before.version)
+    unit.audit.add(
+        audit.done(
+            by, action, saved.candidate_id, at_ms=now_ms, version=saved.version, reason=reason
+        )
+    )
+    return saved
 
 
 def reject(

@@ -68,11 +68,12 @@ and contact data. When in doubt, leave it out; most exchanges hold nothing.
 
 Answer with one JSON object and nothing else: {"candidates": [at most max_candidates of them], \
 "not_meant": [ids]}."""
+_STATED: Final = (Relation.SAME, Relation.CONTRADICTS)
 RELATION_SCHEMA: Final = {
     "type": "object",
     "properties": {
         "id": {"type": "string"},
-        "is": {"enum": [str(Relation.SAME), str(Relation.CONTRADICTS)]},
+        "is": {"enum": list(map(str, _STATED))},
     },
     "required": ["id", "is"],
 }
@@ -374,15 +375,10 @@ def read_relations(given: object, known: Iterable[str]) -> Iterator[StatedRelati
     """The relations to known learnings that an answer names; the first of each counts."""
     left = set(known)
     for it in given if isinstance(given, list) else ():
-        learning_id, said = (
-            (it.get("id"), it.get("is")) if isinstance(it, Mapping) else (None, None)
-        )
+        learning_id, said = map((it if isinstance(it, Mapping) else {}).get, ("id", "is"))
         if isinstance(learning_id, str) and learning_id in left and said in _STATED:
             left.remove(learning_id)
             yield StatedRelation(learning_id=learning_id, relation=Relation(said))
-
-
-_STATED: Final = (Relation.SAME, Relation.CONTRADICTS)
 
 
 def _confidence(given: object) -> int:

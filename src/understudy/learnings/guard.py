@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from understudy.core.errors import coded_error
-from understudy.learnings.model import OPEN, Candidate, EvidenceRef, Kind, LearningSource
+from understudy.learnings.checks import SOURCE_IDS, check_reason
+from understudy.learnings.model import OPEN, Candidate, EvidenceRef, Kind
 from understudy.learnings.proposal import NewCandidate
 from understudy.learnings.publication import PublishChanges
 from understudy.learnings.secrets import secret_reason
@@ -55,9 +56,11 @@ class SecretGuard:
         if self.knows(candidate.content):
             raise coded_error("learnings/secret_content", pointer="/content", why=KNOWN_SECRET)
 
-    def check_reason(self, reason: str | None, *, strictly: bool = False) -> None:
-        """Refuse a reason that contains a secret."""
-        self.check({"/reason": reason}, code="secret_reason", strictly=strictly)
+    def checked_reason(self, reason: str | None, *, strictly: bool = False) -> str | None:
+        """The trimmed reason, None if it is blank; refuses one that contains a secret."""
+        given = check_reason(reason)
+        self.check({"/reason": given}, code="secret_reason", strictly=strictly)
+        return given
 
 
 NO_LITERALS: Final = SecretGuard()
@@ -68,7 +71,7 @@ def texts_of(proposed: NewCandidate) -> Given:
     return {
         "/content": proposed.content,
         "/scope/id": proposed.scope.id,
-        **dict(_source_ids(proposed.source)),
+        **{f"/source/{it}": getattr(proposed.source, it) for it in SOURCE_IDS},
         **dict(_evidence_texts(proposed.evidence_refs)),
     }
 
@@ -80,11 +83,6 @@ def texts_of_changes(wanted: PublishChanges) -> Given:
         "/scope/id": wanted.scope.id if wanted.scope else None,
         **dict(_evidence_texts(wanted.evidence_refs or ())),
     }
-
-
-def _source_ids(source: LearningSource) -> Iterator[tuple[str, str | None]]:
-    for name in ("run_id", "session_id", "agent_id", "observation_id", "derivation_id"):
-        yield f"/source/{name}", getattr(source, name)
 
 
 def _evidence_texts(refs: Sequence[EvidenceRef]) -> Iterator[tuple[str, str | None]]:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from understudy.core import audit
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.learnings.conflicts import conflict_with, duplicate_of
@@ -13,6 +12,7 @@ from understudy.learnings.decisions import (
     not_live_error,
     require_candidate,
     require_learning,
+    save_candidate,
 )
 from understudy.learnings.events import (
     LearningEvent,
@@ -75,7 +75,9 @@ def reopen(
         decision_reason=None,
         undone_learning_ids=(*candidate.undone_learning_ids, *undone)[-MAX_UNDONE:],
     )
-    reopened = _save(ending, candidate, reopened, "learning_candidates.reopen", reason=reason)
+    reopened = save_candidate(
+        unit, candidate, reopened, "learning_candidates.reopen", by=by, now_ms=now_ms, reason=reason
+    )
     tell(unit, (*told, of_candidate(LearningEvent.CANDIDATE_REOPENED, reopened)), at_ms=now_ms)
     return reopened
 
@@ -87,15 +89,15 @@ def snooze(
     *,
     by: Principal,
     now_ms: int,
-    listeners: Listeners,
 ) -> Candidate:
     """Snooze an open candidate until a time; a time in the past wakes it."""
     candidate = require_candidate(unit, candidate_id, lock=True)
     if candidate.state not in OPEN:
         raise decided_error(candidate)
-    ending = Retirement(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
     asleep = replace(candidate, snoozed_until_ms=until_ms if until_ms > now_ms else None)
-    return _save(ending, candidate, asleep, "learning_candidates.snooze")
+    return save_candidate(
+        unit, candidate, asleep, "learning_candidates.snooze", by=by, now_ms=now_ms
+    )
 
 
 def _take_back(
@@ -136,25 +138,3 @@ def _restore(
         if other is not None:
             raise coded_error("learnings/learning_conflict", learning_id=other.learning_id)
     return ending.restore(older)
-
-
-def _save(
-    ending: Retirement,
-    before: Candidate,
-    after: Candidate,
-    action: str,
-    *,
-    reason: str | None = None,
-) -> Candidate:
-    saved = replace(after, version=before.version + 1)
-    ending.unit.candidates.update(saved, expected_version=before.version)
-    entry = audit.done(
-        ending.by,
-        action,
-        saved.candidate_id,
-        at_ms=ending.now_ms,
-        version=saved.version,
-        reason=reason,
-    )
-    ending.unit.audit.add(entry)
-    return saved

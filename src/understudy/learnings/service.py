@@ -17,7 +17,6 @@ from understudy.learnings.checks import (
     check_content,
     check_expiry,
     check_learning,
-    check_reason,
     check_scope,
 )
 from understudy.learnings.conflicts import conflict_with, duplicate_of
@@ -231,7 +230,7 @@ class LearningService:
         self, principal: Principal, learning_id: str, *, reason: str | None = None
     ) -> Learning:
         """Revoke a learning; one that was revoked before stays as it is."""
-        given = self._reason(reason)
+        given = self.guard.checked_reason(reason)
         with self.units.write() as unit:
             learning = require_learning(unit, learning_id, lock=True)
             if learning.status is LearningStatus.REVOKED:
@@ -292,7 +291,7 @@ class LearningService:
         reason: str | None = None,
     ) -> tuple[Learning, ...]:
         """Revoke all learnings that a filter matches, or none; a dry run only lists them."""
-        given = self._reason(reason)
+        given = self.guard.checked_reason(reason)
         if not everything:
             _require_narrow(narrowed)
         if dry_run:
@@ -315,11 +314,6 @@ class LearningService:
         if len(found) > self.most_at_once:
             raise coded_error("learnings/too_many_matches", limit=self.most_at_once)
         return tuple(sorted(found, key=lambda it: it.learning_id))
-
-    def _reason(self, reason: str | None) -> str | None:
-        given = check_reason(reason)
-        self.guard.check_reason(given)
-        return given
 
     def _ending(self, unit: "Unit", principal: Principal) -> Retirement:
         return Retirement(

@@ -49,76 +49,65 @@ class Moment:
     is_replaced: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class VisibilityRule:
-    """A rule that keeps a learning out of prompts, and perhaps out of searches."""
+    """A rule that keeps a learning out."""
 
     code: Blocker
     words: str
     blocks: Callable[[Learning, Moment], bool]
-    hides_from_search: bool = False
 
 
-RULES: Final[tuple[VisibilityRule, ...]] = (
+# They keep a learning out of searches, too.
+SEARCH_RULES: Final = (
     VisibilityRule(
-        code=Blocker.REVOKED,
-        words="it was revoked",
-        blocks=lambda it, _: it.status is LearningStatus.REVOKED,
-        hides_from_search=True,
+        Blocker.REVOKED, "it was revoked", lambda it, _: it.status is LearningStatus.REVOKED
     ),
     VisibilityRule(
-        code=Blocker.SUPERSEDED,
-        words="another learning has taken its place",
-        blocks=lambda it, _: it.status is LearningStatus.SUPERSEDED,
-        hides_from_search=True,
+        Blocker.SUPERSEDED,
+        "another learning has taken its place",
+        lambda it, _: it.status is LearningStatus.SUPERSEDED,
     ),
     VisibilityRule(
-        code=Blocker.REPLACED,
-        words="a live learning says that it supersedes this one",
-        blocks=lambda _, at: at.is_replaced,
-        hides_from_search=True,
+        Blocker.REPLACED,
+        "a live learning says that it supersedes this one",
+        lambda _, at: at.is_replaced,
+    ),
+    VisibilityRule(Blocker.EXPIRED, "its time is over", lambda it, at: it.is_expired(at.now_ms)),
+    VisibilityRule(
+        Blocker.VERIFICATION_FAILED,
+        "what it says was not found in what its source run said",
+        lambda it, _: it.verification_status is Verification.FAILED,
     ),
     VisibilityRule(
-        code=Blocker.EXPIRED,
-        words="its time is over",
-        blocks=lambda it, at: it.is_expired(at.now_ms),
-        hides_from_search=True,
+        Blocker.SENSITIVE,
+        "it is marked as sensitive",
+        lambda it, _: it.sensitivity is Sensitivity.SENSITIVE,
+    ),
+)
+RULES: Final = (
+    *SEARCH_RULES,
+    VisibilityRule(
+        Blocker.KIND_NOT_TOLD,
+        "only facts, preferences and decisions are told to models",
+        lambda it, _: it.kind not in SEMANTIC_KINDS,
     ),
     VisibilityRule(
-        code=Blocker.VERIFICATION_FAILED,
-        words="what it says was not found in what its source run said",
-        blocks=lambda it, _: it.verification_status is Verification.FAILED,
-        hides_from_search=True,
+        Blocker.PROVISIONAL,
+        "it is provisional, and only active learnings are told to models",
+        lambda it, _: it.status is LearningStatus.PROVISIONAL or it.publish_tier is not Tier.ACTIVE,
     ),
     VisibilityRule(
-        code=Blocker.SENSITIVE,
-        words="it is marked as sensitive",
-        blocks=lambda it, _: it.sensitivity is Sensitivity.SENSITIVE,
-        hides_from_search=True,
-    ),
-    VisibilityRule(
-        code=Blocker.KIND_NOT_TOLD,
-        words="only facts, preferences and decisions are told to models",
-        blocks=lambda it, _: it.kind not in SEMANTIC_KINDS,
-    ),
-    VisibilityRule(
-        code=Blocker.PROVISIONAL,
-        words="it is provisional, and only active learnings are told to models",
-        blocks=lambda it, _: (
-            it.status is LearningStatus.PROVISIONAL or it.publish_tier is not Tier.ACTIVE
-        ),
-    ),
-    VisibilityRule(
-        code=Blocker.AUTOMATIC_UNVERIFIED,
-        words="the daemon published it by itself and has not verified it",
-        blocks=lambda it, _: (
+        Blocker.AUTOMATIC_UNVERIFIED,
+        "the daemon published it by itself and has not verified it",
+        lambda it, _: (
             it.policy_decision is PolicyDecision.AUTOMATIC and it.verification_status in _UNSETTLED
         ),
     ),
     VisibilityRule(
-        code=Blocker.ESCALATED,
-        words="its publication was handed to a person",
-        blocks=lambda it, _: it.policy_decision is PolicyDecision.ESCALATED,
+        Blocker.ESCALATED,
+        "its publication was handed to a person",
+        lambda it, _: it.policy_decision is PolicyDecision.ESCALATED,
     ),
 )
 WORDS: Final = {rule.code: rule.words for rule in RULES}
@@ -137,9 +126,7 @@ def search_blockers(
 ) -> tuple[Blocker, ...]:
     """The rules that keep a learning out of searches; empty means it may be found."""
     at = Moment(now_ms, is_replaced)
-    return tuple(
-        rule.code for rule in RULES if rule.hides_from_search and rule.blocks(learning, at)
-    )
+    return tuple(rule.code for rule in SEARCH_RULES if rule.blocks(learning, at))
 
 
 def replaced_ids(

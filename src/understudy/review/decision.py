@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from understudy.core import audit
 from understudy.core.principal import DAEMON
 from understudy.learnings.already_decided import Declined
-from understudy.learnings.decisions import by_policy, reject
+from understudy.learnings.decisions import by_policy, reject, save_candidate
 from understudy.learnings.events import LearningEvent, Listeners, of_candidate, tell
 from understudy.learnings.model import (
     CANDIDATE,
@@ -200,21 +199,10 @@ def note(unit: "Unit", candidate: Candidate, review: AutomationReview) -> None:
 def escalate(unit: "Unit", candidate: Candidate, review: AutomationReview, *, now_ms: int) -> None:
     """Escalate the candidate to a person."""
     CANDIDATE.check(candidate.state, CandidateState.ESCALATED)
-    escalated = replace(
-        candidate,
-        state=CandidateState.ESCALATED,
-        automation_review=review,
-        version=candidate.version + 1,
+    escalated = replace(candidate, state=CandidateState.ESCALATED, automation_review=review)
+    escalated = save_candidate(
+        unit, candidate, escalated, "learning_candidates.escalate", by=DAEMON, now_ms=now_ms
     )
-    unit.candidates.update(escalated, expected_version=candidate.version)
-    entry = audit.done(
-        DAEMON,
-        "learning_candidates.escalate",
-        candidate.candidate_id,
-        at_ms=now_ms,
-        version=escalated.version,
-    )
-    unit.audit.add(entry)
     tell(unit, (of_candidate(LearningEvent.CANDIDATE_ESCALATED, escalated),), at_ms=now_ms)
 
 

@@ -9,7 +9,6 @@ from understudy.core.errors import coded_error
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal
 from understudy.core.records import OMIT, extended
-from understudy.learnings.checks import check_reason
 from understudy.learnings.guard import NO_LITERALS, SecretGuard
 from understudy.rollout.caveats import NO_CAVEATS, Caveat, Caveats, source_caveats
 from understudy.rollout.changes import RolloutChanges, RolloutTransactions
@@ -326,9 +325,7 @@ class RolloutService:
         )
 
     def _reason(self, reason: str | None) -> str | None:
-        given = check_reason(reason)
-        self.guard.check_reason(given, strictly=True)
-        return given
+        return self.guard.checked_reason(reason, strictly=True)
 
 
 def _next(

@@ -11,7 +11,6 @@ from understudy.core.errors import Conflict, Invalid, NotFound, UnderstudyError,
 from understudy.core.ids import new_id
 from understudy.core.page import Page, PageRequest
 from understudy.core.principal import Principal, Role
-from understudy.learnings.checks import check_reason
 from understudy.learnings.guard import SecretGuard
 from understudy.memory.retention import Keeper
 from understudy.tools.base import in_thread
@@ -69,8 +68,7 @@ class UnlearnService:
         self, principal: Principal, target: UnlearnTarget, mode: UnlearnMode, reason: str | None
     ) -> Unlearn:
         """Queue an unlearning; returns an unfinished one of the same target and mode."""
-        checked, given = check_target(target), check_reason(reason)
-        self.guard.check_reason(given)
+        checked, given = check_target(target), self.guard.checked_reason(reason)
         now = self.clock.now_ms()
         with self.units.write() as unit:
             same = unit.unlearns.under_way(checked, mode)
