@@ -26,9 +26,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final, Self
+from typing import Any, Final, ParamSpec, Self, TypeVar
 
 from understudy.core.text import ELLIPSIS, quoted
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 # The section of the table for codes that several domains share.
 SHARED: Final = "shared"
@@ -105,6 +108,14 @@ class DatabaseUnavailable(Unavailable):
 
 class DamagedRecord(Unavailable):
     """A stored record that cannot be read; the others still can."""
+
+
+def undamaged(read: Callable[P, T | None], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """What a store answers; None for a record that is missing or damaged."""
+    try:
+        return read(*args, **kwargs)
+    except DamagedRecord:
+        return None
 
 
 class Invalid(UnderstudyError):

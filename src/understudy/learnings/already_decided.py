@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import undamaged
 from understudy.learnings.keys import key_of
 from understudy.learnings.model import Candidate, Kind, Learning, PolicyDecision
 from understudy.learnings.quotations import best_sentence, plain_words, sentences
@@ -104,12 +104,8 @@ def _keys_in(content: str) -> tuple[str, ...]:
 def _source_candidates(unit: "Unit", learnings: Sequence[Learning]) -> Iterator[Candidate]:
     """The readable candidates that learnings were published from."""
     for learning in learnings:
-        if learning.source_candidate_id is None:
-            continue
-        try:
-            candidate = unit.candidates.get(learning.source_candidate_id)
-        except DamagedRecord:
-            continue
+        named = learning.source_candidate_id
+        candidate = undamaged(unit.candidates.get, named) if named else None
         if candidate is not None:
             yield candidate
 
@@ -123,8 +119,5 @@ def _visible_from(unit: "Unit", scope: LearningScope) -> Sequence[LearningScope]
     """The scopes visible wherever this scope is, itself included."""
     if scope.kind is not ScopeKind.SESSION:
         return tuple(dict.fromkeys((scope, WORKSPACE)))
-    try:
-        session = unit.sessions.get(scope.id)
-    except DamagedRecord:
-        session = None
+    session = undamaged(unit.sessions.get, scope.id)
     return (scope, WORKSPACE) if session is None else visible_scopes(unit, session)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from understudy.core import audit
 from understudy.core.clock import Clock
-from understudy.core.errors import DamagedRecord, UnderstudyError, coded_error
+from understudy.core.errors import UnderstudyError, coded_error, undamaged
 from understudy.core.principal import DAEMON, Principal
 from understudy.learnings.events import (
     LearningEvent,
@@ -252,10 +252,7 @@ def _reject(unit: "Unit", found: tuple[Expired, ...], *, now_ms: int) -> int:
 
 def _is_open(unit: "Unit", candidate_id: str) -> bool:
     """Whether the candidate is still open, now that its row is locked."""
-    try:
-        candidate = unit.candidates.get(candidate_id, lock=True)
-    except DamagedRecord:
-        return False
+    candidate = undamaged(unit.candidates.get, candidate_id, lock=True)
     return candidate is not None and candidate.state in OPEN
 
 

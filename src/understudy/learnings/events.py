@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import undamaged
 from understudy.core.principal import Principal
 from understudy.learnings.model import (
     Candidate,
@@ -117,17 +117,10 @@ def tell(unit: "Unit", told: Sequence[LearningNotice], *, at_ms: int) -> None:
     all other locks of the unit before.
     """
     concerned = sorted({session_id for it in told for session_id in it.session_ids})
-    held = [session_id for session_id in concerned if _hold(unit, session_id)]
+    held = [it for it in concerned if undamaged(unit.sessions.get, it, lock=True) is not None]
     for session_id in held:
         events = [it.event for it in told if session_id in it.session_ids]
         unit.journal.append(session_id, events, at_ms=at_ms)
-
-
-def _hold(unit: "Unit", session_id: str) -> bool:
-    try:
-        return unit.sessions.get(session_id, lock=True) is not None
-    except DamagedRecord:
-        return False
 
 
 def _told(

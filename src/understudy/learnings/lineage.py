@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import undamaged
 from understudy.core.page import Page, PageRequest
 from understudy.core.records import Omitted, reduced
 from understudy.learnings.decisions import require_learning
@@ -96,10 +96,7 @@ def _chain(
 
 def _candidate(unit: "Unit", learnings: tuple[Learning, ...]) -> Candidate | None:
     named = next((it.source_candidate_id for it in learnings if it.source_candidate_id), None)
-    try:
-        return unit.candidates.get(named) if named else None
-    except DamagedRecord:
-        return None
+    return undamaged(unit.candidates.get, named) if named else None
 
 
 def _undone(
@@ -118,8 +115,5 @@ def _readable(unit: "Unit", learning_id: str | None) -> Learning | None:
 
 
 def _source_run(unit: "Unit", run_id: str) -> SourceRun | None:
-    try:
-        run = unit.runs.get(run_id)
-    except DamagedRecord:
-        return None
+    run = undamaged(unit.runs.get, run_id)
     return reduced(SourceRun, run) if run else None

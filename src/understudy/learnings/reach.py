@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from understudy.core.clock import DAY_MS
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import undamaged
 from understudy.core.records import Omitted
 from understudy.core.visibility import current_visibility
 from understudy.i18n.catalogue import say
@@ -27,7 +27,7 @@ from understudy.sessions.learning_scopes import (
     session_scope,
     visible_scopes,
 )
-from understudy.sessions.model import Session, SessionStatus
+from understudy.sessions.model import SessionStatus
 
 if TYPE_CHECKING:
     from understudy.storage.unit import Unit
@@ -94,7 +94,7 @@ def reaches_of(
     session_id = candidate.source.session_id
     if candidate.scope.kind is ScopeKind.SESSION:
         session_id = candidate.scope.id
-    session = _session(unit, session_id) if session_id else None
+    session = undamaged(unit.sessions.get, session_id) if session_id else None
     around = visible_scopes(unit, session) if session else (WORKSPACE,)
     scopes = dict.fromkeys((candidate.scope, *around[:MAX_OFFERED], offered, WORKSPACE))
     return tuple(
@@ -162,19 +162,12 @@ def covers(unit: "Unit", wide: LearningScope, narrow: LearningScope) -> bool:
     """Whether every session that sees the scope `narrow` sees the scope `wide`, too."""
     if wide in (narrow, WORKSPACE):
         return True
-    session = _session(unit, narrow.id) if narrow.kind is ScopeKind.SESSION else None
+    session = undamaged(unit.sessions.get, narrow.id) if narrow.kind is ScopeKind.SESSION else None
     return session is not None and wide in visible_scopes(unit, session)
 
 
-def _session(unit: "Unit", session_id: str) -> Session | None:
-    try:
-        return unit.sessions.get(session_id)
-    except DamagedRecord:
-        return None
-
-
 def _unused(unit: "Unit", scope: LearningScope, now_ms: int) -> str | None:
-    session = _session(unit, scope.id) if scope.kind is ScopeKind.SESSION else None
+    session = undamaged(unit.sessions.get, scope.id) if scope.kind is ScopeKind.SESSION else None
     # A missing session can still be created under its id.
     if session is None:
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from understudy.core.errors import DamagedRecord
+from understudy.core.errors import DamagedRecord, undamaged
 from understudy.learnings.assertion import is_typed_by_user
 from understudy.learnings.model import Candidate, Learning, PolicyDecision
 from understudy.learnings.pastes import hands_over_paste, holds_paste
@@ -86,8 +86,5 @@ def path_of_statement(unit: "Unit", statement: Candidate | Learning) -> tuple[st
     run_id = statement.source.run_id
     if not statement.derived_from_untrusted or run_id is None:
         return ()
-    try:
-        run = unit.runs.get(run_id)
-    except DamagedRecord:
-        return ()
+    run = undamaged(unit.runs.get, run_id)
     return () if run is None else untrusted_path(unit, run)
