@@ -18,7 +18,7 @@ from understudy.learnings.assertion import (
 )
 from understudy.learnings.handed_over import announces
 from understudy.learnings.normal_form import HAN_AND_KANA
-from understudy.learnings.pastes import WORD, is_introduced
+from understudy.learnings.pastes import WORD, is_introduced, listed
 from understudy.learnings.phrases import begins
 from understudy.learnings.quotations import sentences
 from understudy.learnings.sentence_context import (
@@ -30,6 +30,7 @@ from understudy.learnings.sentence_context import (
     is_doubted_before,
     words,
 )
+from understudy.learnings.standing import says_always
 from understudy.learnings.statement_match import (
     COPULA,
     GROUP,
@@ -51,6 +52,14 @@ _HEADING: Final = re.compile(r"([^:\uff1a\n,\uff0c.;]{1,40})[:\uff1a]")
 _HAN_BREAK: Final = re.compile(rf"(?<=[{HAN_AND_KANA}])[ \t]+(?=[{HAN_AND_KANA}])")
 _DENIAL: Final = re.compile(
     r"not|no|never|without|nor|neither|none|không|chưa|đừng|chẳng|[不没沒未别別无無非]"
+)
+# `Should it be late, …`, and what is no condition.
+_SUPPOSED_ORDER: Final = re.compile(
+    r"\W*(?:should|had|were) (?:i|we|you|they|he|she|it|the|this|that|any\w*)\b", re.IGNORECASE
+)
+_NO_CONDITION: Final = re.compile(
+    r"\b(?:even|as) if\b|\bif (?:possible|you can|needed|necessary)\b|nếu (?:được|có thể)|如果可以|(?:可以|方便)的话",
+    re.IGNORECASE,
 )
 _NAME_OR_NUMBER: Final = re.compile(r"[A-ZĐÀ-Ý]|\d|[\"“”`'@#/\\_]")
 # The agent that a statement speaks of, as it is addressed in a request or named in a candidate.
@@ -101,6 +110,8 @@ def prove(content: str, quote: str, request: str) -> ClauseProof:
         return ClauseProof(level=ProofLevel.NONE, reason=ProofReason.QUOTE_NOT_FOUND)
     start, end = clause_around(own, *place)
     clause = own[start:end].strip()
+    if _is_supposed(own, start, clause):
+        return ClauseProof(level=ProofLevel.NONE, clause=clause, reason=ProofReason.CLAUSE_IN_DOUBT)
     if is_said_by_user(content, request):
         return ClauseProof(level=ProofLevel.VERIFIED, clause=clause)
     level, reason = ProofLevel.NONE, _compared(content, own[start:end])
@@ -109,10 +120,13 @@ def prove(content: str, quote: str, request: str) -> ClauseProof:
     elif reason is None:
         level = ProofLevel.VERIFIED
     elif reason is ProofReason.WORDS_LEFT_OUT:
-        # What stands in a question is no statement, whatever a judge says.
+        # What is asked, or said behind somebody's name, is no statement, whatever a judge says.
         to_end = next((own[start:stop] for _, stop in sentences(own) if stop >= end), clause)
-        level = ProofLevel.NONE if asks(to_end) else ProofLevel.WEAK
-        reason = ProofReason.CLAUSE_IN_DOUBT if asks(to_end) else reason
+        heading = _HEADING.match(clause)
+        if asks(to_end) or (heading and heading[1].casefold() not in content.casefold()):
+            reason = ProofReason.CLAUSE_IN_DOUBT
+        else:
+            level = ProofLevel.WEAK
     return ClauseProof(level=level, clause=clause, reason=reason)
 
 
@@ -156,6 +170,14 @@ def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
     breaks += [it.end() for it in _HAN_BREAK.finditer(text, first, start)]
     stops = [it.search(text, end, last) for it in (CLAUSE_END, _HAN_BREAK)]
     return max((first, *breaks)), min((it.start() for it in stops if it), default=last)
+
+
+def _is_supposed(own: str, start: int, clause: str) -> bool:
+    """Whether a clause holds on a condition, and is neither labelled nor said to hold always."""
+    said = _NO_CONDITION.sub("", clause)
+    has_condition = listed("doubts.suppositions").search(said) or _SUPPOSED_ORDER.match(said)
+    is_labelled = own[:start].rstrip().endswith((":", "\uff1a"))
+    return bool(has_condition) and not is_labelled and not says_always(clause)
 
 
 def _is_asserted(clause: str, own: str) -> bool:

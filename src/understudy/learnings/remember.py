@@ -1,5 +1,6 @@
 """The tool by which an agent suggests what to remember: candidates with the request as evidence."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -26,6 +27,7 @@ from understudy.learnings.model import (
     Origin,
 )
 from understudy.learnings.proposal import NewCandidate, make_candidate, store
+from understudy.learnings.standing import proposed_applies
 from understudy.learnings.taint import model_may_repeat_untrusted
 from understudy.memory.record import RunEvidence
 from understudy.memory.texts import EVIDENCE_BYTES, Cleaner, cut_bytes, request_text
@@ -51,6 +53,16 @@ NO_USER: Final = "nothing was suggested: only a session with a user has somethin
 TOO_MANY: Final = (
     f"not suggested: a run suggests at most {MAX_PER_RUN} things to remember. Name the rest to the"
     " user instead."
+)
+
+
+# A person, and near it a verb of wishing.
+_WISH: Final = re.compile(
+    r"\b(?:i|we|the user)(?:['\u2019]d)?\s(?:[\w'\u2019]+\s){0,3}"
+    r"(?:prefer|like|love|want|wish|hate|dislike|favou?r)s?\b"
+    r"|[我咱]们?.{0,6}(?:喜欢|偏好|偏爱|想要|希望|讨厌|不想)"
+    r"|\b(?:tôi|mình|chúng tôi)\s(?:\w+\s){0,3}(?:thích|muốn|ghét|ưa)\b",
+    re.IGNORECASE,
 )
 
 
@@ -119,7 +131,7 @@ class Suggestions:
         now = self.clock.now_ms()
         new = NewCandidate(
             scope=session_scope(run.session_id),
-            kind=Kind(wanted.kind or ("preference" if wanted.standing else "fact")),
+            kind=Kind(wanted.kind) if wanted.kind else kind_of(wanted.content, wanted.standing),
             content=wanted.content,
             applies=Applies.ALWAYS if wanted.standing else None,
             source=LearningSource(
@@ -172,6 +184,14 @@ class Suggestions:
         added = candidates_added(candidate.source, [candidate.candidate_id])
         tell(unit, (added,) if told is None else (told, added), at_ms=now)
         return SUGGESTED
+
+
+def kind_of(content: str, is_standing: bool = False) -> Kind:
+    """The kind of a statement for which nobody named one: a wish or an order is a preference."""
+    if is_standing or _WISH.search(content):
+        return Kind.PREFERENCE
+    is_order = proposed_applies(content, Kind.PREFERENCE) is Applies.ALWAYS
+    return Kind.PREFERENCE if is_order else Kind.FACT
 
 
 def suggested_in(unit: "Unit", run_id: str) -> tuple[Candidate, ...]:

@@ -23,7 +23,7 @@ WRAPPED_CHARS: Final = 60
 MAX_LINES_BACK: Final = 3
 # A sentence of so few words is about its neighbour.
 FEW_BEFORE: Final = 2
-FEW_AFTER: Final = 3
+FEW_AFTER: Final = 6
 # A clause of so few words behind a statement is no question of its own.
 FEW_ASKED: Final = 3
 
@@ -66,18 +66,24 @@ _POINTS_BACK: Final = re.compile(
 )
 # What is said so is taken back.
 TAKES_BACK: Final = re.compile(
-    r"\W*(?:(?:oh|ah|oops|sorry|well|hm+|but|and|or|à|ồ|ối|哦|啊|呃|但)\W+){0,3}"
+    r"\W*(?:(?:oh|ah|sorry|well|hm+|but|and|or|à|ồ|ối|哦|啊|呃|但)\W+){0,3}"
     r"(?:(?:i am |i was |am |was )?(?:just |only )?(?:kidding|joking)\b|scratch (?:that|this|it)\b|strike that\b|no\W+(?:wait|sorry|not|i|it|that|make)\b"
-    r"|wait\b|hold on\b|correction\b|never ?mind\b|forget (?:that|it|this|what)\b|not really\b|rather\b|i (?:mean|meant|take)\b"
+    r"|(?<=[oa]h )no\b|w?h?oops\b|wait\b|hold on\b|correction\b|never ?mind\b|forget (?:that|it|this|what)\b|not really\b|rather\b|i (?:mean|meant|take)\b"
     r"|my mistake\b|actually,? (?:no|not|it|that|make|we|the|i|on|at)\b|just a joke\b|not\W*$|not!"
-    r"|(?:nói )?đùa\b|nhầm\b|không phải\b|khoan\b|đính chính\b|quên đi\b|thực ra\b|à không\b|nói chơi"
-    r"|[哦啊呃噢唉]?\W?(?:我?[开開]玩笑|[逗骗騙][你您]|[我]?[说說搞弄][错錯]|不[对對是,]|等等|等一下|其[实實]|才怪|更正|算了|才不))",
+    r"|(?:nói )?đùa\b|nhầm\b|không phải\b|khoan\b|đính chính\b|quên đi\b|thực ra\b|à không\b|thôi\b|nói chơi"
+    r"|(?:前面|上面|刚才|那句|这句)+不算|[哦啊呃噢唉哎呀]{0,2}\W?(?:我?[开開]玩笑|[逗骗騙][你您]|[我]?[说說搞弄][错錯]|不[对對是,]|等等|等一下|其[实實]|才怪|更正|算了|才不))",
     re.IGNORECASE,
 )  # fmt: skip
 # A tag that makes a question of the statement before it.
 _TAG: Final = re.compile(
     r"\W*(?:(?:is|are|do|does|did|was|were|have|has|will|can|should) (?:not )?(?:it|they|we|he|she|i|that|this|not)\b"
     r"|(?:right|correct|true|yes|no|huh|or|eh)\b|(?:phải|đúng|nhỉ|hả|có phải|chứ)\b|[对對是没嗎吗])",
+    re.IGNORECASE,
+)
+_TAGGED: Final = re.compile(rf"(?:{_TAG.pattern})吧?\W*$", re.IGNORECASE)
+# All that follows is imagined.
+_IMAGINED: Final = re.compile(
+    r"\W*(?:let us )?(?:pretend|imagine|suppose|assume|(?<=us )say|(?:hãy )?tưởng tượng|giả (?:sử|vờ)|假[设設装如]|想象)",
     re.IGNORECASE,
 )
 # A clause that begins so asks, also without its mark; `can you` and `will you` begin orders.
@@ -88,7 +94,8 @@ _INVERTED: Final = re.compile(
 )  # fmt: skip
 # A question within a sentence, or at its end without a mark.
 _WHETHER: Final = re.compile(
-    r"\bwhether\b|是否|(?:\b(?:or not|hay không)|[吗嗎])\W*$", re.IGNORECASE
+    r"\bwhether\b|是否|(?:\b(?:or not|hay không|hả|nhỉ|(?:phải|đúng) không)|[吗嗎]|[对是]吧)\W*$",
+    re.IGNORECASE,
 )
 # The sentence behind a statement narrows it: `Only if the tests pass.`
 _NARROWS: Final = re.compile(
@@ -190,6 +197,8 @@ def _is_condition(said: str) -> bool:
 
 
 def _is_asked(before: str, after: str) -> bool:
+    if _TAGGED.match(after):
+        return True
     if not after.rstrip(" \"')”»」").endswith(("?", "\uff1f")):
         return False
     found = re.search(r"[,;\u2014\u2013]|\s-+\s|\b(?:so|and|nên)\b|所以", after)
@@ -264,7 +273,7 @@ class Passages:
 def _doubts_what_follows(text: str, start: int, end: int) -> bool:
     # Only sentences that point forward are split into words.
     said = text[start:end][:SENTENCE_CHARS]
-    if _POINTS_FAR_ON.search(said) and (doubts(said) or _is_order(said)):
+    if _IMAGINED.match(said) or (_POINTS_FAR_ON.search(said) and (doubts(said) or _is_order(said))):
         return True
     if not (said.endswith("\n") or text.startswith("\n", end)):
         return False
@@ -274,7 +283,7 @@ def _doubts_what_follows(text: str, start: int, end: int) -> bool:
 
 
 def _denies(said: str, most: int) -> bool:
-    found = words(said.casefold())
+    found = words(_REMINDERS.sub("", said.casefold()))
     return 0 < len(found) <= most and not WORDS.set("doubts.denials").isdisjoint(found)
 
 

@@ -22,6 +22,11 @@ def proposed_applies(text: str, kind: Kind) -> Applies:
     return Applies.ALWAYS if is_standing(text, kind) else Applies.WHEN_RELEVANT
 
 
+def says_always(text: str) -> bool:
+    """Whether a text has a word such as `always` or `from now on`."""
+    return _any("always").search(text.casefold()) is not None
+
+
 def is_standing(text: str, kind: Kind) -> bool:
     """Whether a statement plainly says that it holds for every task or every answer."""
     line = unicodedata.normalize("NFC", text[:MAX_CHARS]).casefold().replace("\u2019", "'")

@@ -80,8 +80,11 @@ def test_what_whoever_publishes_says_anew_is_looked_at() -> None:
 def test_what_the_operator_named_is_a_secret_whatever_it_looks_like(said: str) -> None:
     assert GUARD.reason(said) == "known_secret"
     assert SecretGuard().reason(said) is None
+
+
+def test_a_reason_that_holds_a_literal_secret_is_refused() -> None:
     with pytest.raises(Invalid) as refused:
-        GUARD.check_reason(said)
+        GUARD.checked_reason(f"The bird is a {LITERAL}")
     assert refused.value.code == "secret_reason"
 
 

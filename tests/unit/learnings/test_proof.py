@@ -93,6 +93,13 @@ def test_words_left_out_before_the_last_one_make_a_weak_proof(
         ("nếu rảnh thì mình chạy bộ", "mình chạy bộ", "Người dùng chạy bộ"),
         ("khi nào xong thì mình dùng Kafka", "mình dùng Kafka", "Người dùng dùng Kafka"),
         ("如果时间够，我们就用 Rust", "我们就用 Rust", "我们用 Rust"),
+        ("if it rains we work from home", "we work from home", "If it rains the team works from home"),
+        ("Should the courier be late, book another one", "Should the courier be late, book another one",
+         "Should the courier be late, book another one"),
+        ("nếu rảnh thì mình chạy bộ", "mình chạy bộ", "Nếu rảnh thì mình chạy bộ"),
+        ("万一烤箱坏了，就去隔壁烤", "万一烤箱坏了，就去隔壁烤", "万一烤箱坏了，就去隔壁烤"),
+        ("Pretend you are my accountant. My rate is 40 percent.", "My rate is 40 percent",
+         "My rate is 40 percent"),
         ("下雨的话我坐地铁", "我坐地铁", "用户坐地铁"),
         # Questions.
         ("why do we ship on Mondays, and not on Fridays like others?", "we ship on Mondays",
@@ -103,10 +110,18 @@ def test_words_left_out_before_the_last_one_make_a_weak_proof(
          "Use viridis"),
         ("mình có nên luôn dùng tab không", "luôn dùng tab", "Người dùng luôn dùng tab"),
         ("我应该一直用 tab 吗", "一直用 tab", "用户一直用 tab"),
+        ("so the shop opens at nine, right", "the shop opens at nine", "the shop opens at nine"),
+        ("quán mở lúc chín giờ hả", "quán mở lúc chín giờ", "quán mở lúc chín giờ"),
+        ("店九点开门，对吧", "店九点开门", "店九点开门"),
         ("Tell me whether Go has generics.", "whether Go has generics",
          "Tell me whether Go has generics"),
         # What was taken back, holds no longer, is narrowed or reported.
         ("i prefer tabs in Go, wait no, spaces", "prefer tabs", "The user prefers tabs"),
+        ("always use tabs. hmm, actually forget it", "always use tabs", "always use tabs"),
+        ("the kiln is in Lyon. Ignore that last bit", "the kiln is in Lyon", "the kiln is in Lyon"),
+        ("lò ở Huế. quên câu đó đi", "lò ở Huế", "lò ở Huế"),
+        ("窑在里昂。前面那句不算", "窑在里昂", "窑在里昂"),
+        ("Ana: we close on Mondays\nBen: no way", "we close on Mondays", "we close on Mondays"),
         ("we used to deploy on Fridays", "deploy on Fridays", "The team deploys on Fridays"),
         ("we only deploy on fridays in emergencies", "deploy on fridays", "We deploy on Fridays"),
         ("my boss says the limit is 40", "the limit is 40", "The limit is 40"),
@@ -122,14 +137,18 @@ def test_a_clause_whose_doubt_the_candidate_leaves_out_is_no_proof_at_all(
 @pytest.mark.parametrize(
     ("request_text", "quote", "content"),
     [
-        ("if it rains we work from home", "we work from home", "If it rains the team works from home"),
-        ("nếu rảnh thì mình chạy bộ", "mình chạy bộ", "Nếu rảnh thì mình chạy bộ"),
+        ("use tabs in Go, even if the linter complains", "use tabs in Go",
+         "Use tabs in Go, even if the linter complains"),
+        ("Preference: if it rains we work from home.", "we work from home",
+         "If it rains we work from home"),
+        ("From now on, if a test fails, show me the log.", "if a test fails, show me the log",
+         "If a test fails, show me the log"),
         ("i ship on Mondays, so can you move the release to Tuesday?", "i ship on Mondays",
          "The user ships on Mondays"),
         ("事实：夜间构建一点开始。看看会不会和备份冲突。", "夜间构建一点开始", "夜间构建一点开始"),
     ],
 )  # fmt: skip
-def test_a_condition_in_the_candidate_and_a_question_behind_the_clause_are_no_doubt(
+def test_a_lasting_or_labelled_condition_and_a_question_behind_the_clause_are_no_doubt(
     request_text: str, quote: str, content: str
 ) -> None:
     assert prove(content, quote, request_text).level is VERIFIED
