@@ -19,7 +19,7 @@ from understudy.learnings.conflicts import (
     stated_in_the_way,
 )
 from understudy.learnings.decisions import by_hand, reject, require_candidate
-from understudy.learnings.events import NO_LISTENERS, Listeners
+from understudy.learnings.events import NO_LISTENERS, Listeners, tell
 from understudy.learnings.guard import NO_LITERALS, SecretGuard, texts_of, texts_of_changes
 from understudy.learnings.model import (
     OPEN,
@@ -36,10 +36,10 @@ from understudy.learnings.model import (
 from understudy.learnings.proof import ProofReason, prove
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.publication import (
+    Publication,
     PublishChanges,
     Published,
     check_changes,
-    propose_and_publish,
     publish,
     with_changes,
 )
@@ -254,15 +254,16 @@ class CandidateService:
         with self.units.write() as unit:
             unit.learnings.hold(made.scope)
             candidate = _marked_by_history(unit, made)
-            return propose_and_publish(
-                unit,
-                candidate,
-                changes,
+            publication = Publication(
+                unit=unit,
                 by=by_hand(principal),
                 now_ms=now,
                 listeners=self.listeners,
                 neighbours=self._neighbours,
             )
+            result = publication.publish_new(candidate, changes)
+            tell(unit, publication.told, at_ms=now)
+            return result
 
     def get(self, candidate_id: str) -> Candidate:
         """One candidate, or `NotFound`."""

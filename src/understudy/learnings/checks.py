@@ -65,13 +65,11 @@ def check_scope(scope: LearningScope, *, pointer: str = "/scope") -> LearningSco
 
 def scope_filter(scope_kind: ScopeKind | None, scope_id: str | None) -> LearningScope | None:
     """The scope that a list is narrowed to."""
+    if scope_id is None and scope_kind in (None, ScopeKind.WORKSPACE):
+        return None if scope_kind is None else WORKSPACE
     if scope_kind is None:
-        if scope_id is None:
-            return None
         raise _invalid("scope", "/scope_id", "scope_id needs a scope_kind")
     if scope_id is None:
-        if scope_kind is ScopeKind.WORKSPACE:
-            return WORKSPACE
         raise _invalid("scope", "/scope_id", f"scope_kind {scope_kind} needs a scope_id")
     scope = LearningScope(kind=scope_kind, id=scope_id)
     try:

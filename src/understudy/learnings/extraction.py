@@ -278,17 +278,10 @@ def _merged(
             others.append(found)
     of_model = screened(others, most=most)
     return Extraction(
-        statements=_distinct((*kept, *of_model.statements)),
+        statements=(*kept, *of_model.statements),
         secrets=labels.secrets + of_model.secrets,
         over_limit=labels.over_limit + of_model.over_limit,
     )
-
-
-def _distinct(found: Iterable[FoundStatement]) -> tuple[FoundStatement, ...]:
-    kept: dict[tuple[Kind, str], FoundStatement] = {}
-    for it in found:
-        kept.setdefault(it.key, it)
-    return tuple(kept.values())
 
 
 def _described(label: FoundStatement, found: FoundStatement) -> FoundStatement:

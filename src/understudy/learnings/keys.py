@@ -6,6 +6,7 @@ one negation alone. Whatever else says the same or the contrary is found among t
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -56,9 +57,6 @@ _NUMBERS: Final = {
     for value, word in enumerate(words.split())
 }
 _HAN_NUMBERS: Final = re.compile("[一二两三四五六七八九十](?=[个位次天小分条台名点种])")
-_HAN_VALUES: Final = {sign: str(value) for value, sign in enumerate("零一二三四五六七八九十")} | {
-    "两": "2"
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,10 @@ def _exclude(one: _Parts, other: _Parts) -> bool:
 def _parts_of(content: str) -> _Parts:
     line = _CONTRACTED.sub(lambda it: f"{_FORMS.get(it[1], it[1])} not", plain(content))
     line = _AUXILIARY.sub("not", line)
-    line = _HAN_NUMBERS.sub(lambda it: _HAN_VALUES[it[0]], _POSSESSORS.sub(" ", line).strip())
+    line = _HAN_NUMBERS.sub(
+        lambda it: f"{unicodedata.numeric(it[0].replace('两', '二')):.0f}",
+        _POSSESSORS.sub(" ", line).strip(),
+    )
     found = _COPULA.search(line)
     if found is not None:
         subject, before = _words(line[: found.start()])

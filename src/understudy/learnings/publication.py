@@ -216,34 +216,6 @@ def publish(
     return result
 
 
-def propose_and_publish(
-    unit: "Unit",
-    candidate: Candidate,
-    wanted: PublishChanges,
-    *,
-    by: Decider,
-    now_ms: int,
-    listeners: Listeners,
-    neighbours: NeighboursOf = no_neighbours,
-) -> Published:
-    """Store a new candidate and publish it; the last call of a unit.
-
-    What is known already is answered, and no candidate is stored.
-    """
-    publication = Publication(
-        unit=unit, by=by, now_ms=now_ms, listeners=listeners, neighbours=neighbours
-    )
-    named = replace(wanted, scope=wanted.scope or candidate.scope)
-    known = publication.known(with_changes(candidate, named), named)
-    if known is not None:
-        return known
-    notice = store(unit, candidate, by=by.principal, now_ms=now_ms, listeners=listeners)
-    result = publication.publish(candidate.candidate_id, named)
-    told = publication.told if notice is None else (notice, *publication.told)
-    tell(unit, told, at_ms=now_ms)
-    return result
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
     """Publishes in one unit, for one person or for the daemon."""
@@ -274,6 +246,18 @@ class Publication:
         if wanted.scope is None and self.by.decision is PolicyDecision.MANUAL:
             wanted = replace(wanted, scope=suggested_scope(self.unit, candidate))
         return self._decide(candidate, with_changes(candidate, wanted), wanted)
+
+    def publish_new(self, candidate: Candidate, wanted: PublishChanges) -> Published:
+        """Store a new candidate and publish it; what is known already is answered, and not stored."""
+        named = replace(wanted, scope=wanted.scope or candidate.scope)
+        known = self.known(with_changes(candidate, named), named)
+        if known is not None:
+            return known
+        notice = store(
+            self.unit, candidate, by=self.by.principal, now_ms=self.now_ms, listeners=self.listeners
+        )
+        self.told.extend((notice,) if notice else ())
+        return self.publish(candidate.candidate_id, named)
 
     def known(self, shape: Candidate, wanted: PublishChanges) -> Published | None:
         """The result for a learning that says the same already, which is counted."""

@@ -6,7 +6,6 @@ is no word about it counts as the secret.
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -127,38 +126,21 @@ def _password_abroad() -> re.Pattern[str]:
 
 
 @cache
-def _cues() -> tuple[str, ...]:
-    """Substrings that every name of a secret contains: without one, a text need not be parsed."""
+def _cue() -> re.Pattern[str]:
+    """What every name of a secret contains: without it, a text need not be parsed."""
     last_words = {ending.split()[-1] for ending in WORDS("sensitive_endings")}
     known = {*last_words, *WORDS("cues_abroad"), *_OWN_WORDS("password_short")}
-    cues = sorted(map(str.lower, known))
-    return tuple(it for it in cues if not any(other in it for other in cues if other != it))
-
-
-def _cue_places(text: str) -> list[int]:
-    """The offsets of such substrings, in order."""
-    # The only letter whose lower case has two characters.
-    plain = text.replace("İ", "i").lower()
-    return sorted(at for cue in _cues() if cue in plain for at in _places(plain, cue))
-
-
-def _places(text: str, cue: str) -> Iterator[int]:
-    at = text.find(cue)
-    while at >= 0:
-        yield at
-        at = text.find(cue, at + 1)
+    return re.compile("|".join(re.escape(it.lower()) for it in sorted(known)))
 
 
 def _names(text: str) -> Iterator[_Named]:
-    cues = _cue_places(text)
     for tie in _TIE.finditer(text):
-        first = max(0, tie.start() - _NAME_CHARS)
-        nearest = bisect_left(cues, tie.start()) - 1
-        if nearest >= 0 and cues[nearest] >= first:
-            named = _name(text[first : tie.start()], is_sign=tie["sign"] is not None)
-            if named:
-                is_tight, is_spaced = _is_tight(text, tie), _is_spaced(text, tie)
-                yield replace(named, at=tie.end(), is_tight=is_tight, is_spaced=is_spaced)
+        before = text[max(0, tie.start() - _NAME_CHARS) : tie.start()]
+        is_sign = tie["sign"] is not None
+        named = _name(before, is_sign=is_sign) if _cue().search(before.lower()) else None
+        if named:
+            is_tight, is_spaced = _is_tight(text, tie), _is_spaced(text, tie)
+            yield replace(named, at=tie.end(), is_tight=is_tight, is_spaced=is_spaced)
 
 
 def _is_tight(text: str, tie: re.Match[str]) -> bool:

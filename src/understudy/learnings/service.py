@@ -108,36 +108,16 @@ def check_replacement(wanted: Replacement) -> Replacement:
     return replace(wanted, content=check_content(wanted.content, wanted.kind or Kind.FACT))
 
 
-def supersede(
-    unit: "Unit",
-    learning_id: str,
-    wanted: Replacement,
-    *,
-    by: Principal,
-    now_ms: int,
-    listeners: Listeners,
-) -> Published:
-    """Supersede a learning; one that was superseded before returns its replacement."""
-    scope = wanted.scope or require_learning(unit, learning_id).scope
-    unit.learnings.hold(scope)
-    target = require_learning(unit, learning_id, lock=True)
-    ending = Retirement(unit=unit, by=by, now_ms=now_ms, listeners=listeners)
-    there = unit.learnings.replacing([learning_id]).get(learning_id)
-    if there is not None:
-        if target.status in LIVE:
-            tell(unit, ending.supersede(target, there.learning_id), at_ms=now_ms)
-        return published(unit, there, now_ms=now_ms, is_new=False)
-    if target.status not in LIVE:
-        raise not_live_error(target)
-    check_cover(unit, target, scope)
+def _replace(ending: Retirement, target: Learning, wanted: Replacement) -> Published:
+    """Publish the replacement of a learning; the last call of a unit."""
+    unit, now_ms = ending.unit, ending.now_ms
     learning = _replacing(target, wanted, now_ms=now_ms)
     if not wanted.beside:
         _require_room(unit, learning, now_ms=now_ms)
     unit.learnings.add(learning)
     told = ending.supersede(target, learning.learning_id)
-    unit.after_commit(
-        partial(listeners.observer.count, "publications_total", PolicyDecision.MANUAL)
-    )
+    count = partial(ending.listeners.observer.count, "publications_total", PolicyDecision.MANUAL)
+    unit.after_commit(count)
     answer = published(unit, learning, now_ms=now_ms, is_new=True)
     tell(unit, (of_learning(LearningEvent.LEARNING_PUBLISHED, learning), *told), at_ms=now_ms)
     return answer
@@ -272,14 +252,19 @@ class LearningService:
         checked = check_replacement(wanted)
         self.guard.check({"/content": checked.content})
         with self.units.write() as unit:
-            return supersede(
-                unit,
-                learning_id,
-                checked,
-                by=principal,
-                now_ms=self.clock.now_ms(),
-                listeners=self.listeners,
-            )
+            scope = checked.scope or require_learning(unit, learning_id).scope
+            unit.learnings.hold(scope)
+            target = require_learning(unit, learning_id, lock=True)
+            ending = self._ending(unit, principal)
+            there = unit.learnings.replacing([learning_id]).get(learning_id)
+            if there is not None:
+                if target.status in LIVE:
+                    tell(unit, ending.supersede(target, there.learning_id), at_ms=ending.now_ms)
+                return published(unit, there, now_ms=ending.now_ms, is_new=False)
+            if target.status not in LIVE:
+                raise not_live_error(target)
+            check_cover(unit, target, scope)
+            return _replace(ending, target, checked)
 
     def revoke_matching(
         self,

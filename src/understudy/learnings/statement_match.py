@@ -44,9 +44,7 @@ _WIDE_SIGNS: Final = str.maketrans(
 _POSSESSIVE: Final = re.compile(r"(?<=\w)'s\b|(?<=s)'(?=\s)", re.IGNORECASE)
 _HAN_DIGITS: Final = "[零一二两三四五六七八九十百千万亿]"
 _HAN_NUMBER: Final = re.compile(rf"(?<!{_HAN_DIGITS}){_HAN_DIGITS}{{1,16}}(?!{_HAN_DIGITS})")
-_DIGITS: Final = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"两": 2}
-_SCALES: Final = {"十": 10, "百": 100, "千": 1000}
-_MYRIADS: Final = {"万": 10**4, "亿": 10**8}
+_MYRIAD: Final = 10_000
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Signs that join the parts of a word or number, as in `10.5` and `db-2`.
 _INNER: Final = ".,:/-@'_"
@@ -84,16 +82,17 @@ def plain(text: str) -> str:
 
 def _number(numeral: str) -> str:
     """A Chinese numeral in digits; a numeral without scales is read digit by digit."""
-    if _SCALES.keys().isdisjoint(numeral) and _MYRIADS.keys().isdisjoint(numeral):
-        return "".join(str(_DIGITS[sign]) for sign in numeral)
+    values = [int(unicodedata.numeric(sign)) for sign in numeral.replace("两", "二")]
+    if max(values) < 10:
+        return "".join(map(str, values))
     total = section = digit = 0
-    for sign in numeral:
-        if sign in _DIGITS:
-            digit = _DIGITS[sign]
-        elif sign in _SCALES:
-            section, digit = section + (digit or 1) * _SCALES[sign], 0
+    for value in values:
+        if value < 10:
+            digit = value
+        elif value < _MYRIAD:
+            section, digit = section + (digit or 1) * value, 0
         else:
-            total, section, digit = (total + section + digit or 1) * _MYRIADS[sign], 0, 0
+            total, section, digit = (total + section + digit or 1) * value, 0, 0
     return str(total + section + digit)
 
 
