@@ -36,6 +36,7 @@ from understudy.learnings.model import (
 from understudy.learnings.proof import ProofReason, prove
 from understudy.learnings.proposal import NewCandidate, make_candidate, propose
 from understudy.learnings.publication import (
+    NeighboursOf,
     Publication,
     PublishChanges,
     Published,
@@ -112,10 +113,12 @@ class ReviewItem(ListedCandidate):
     revoked_before: tuple[RevokedBefore, ...] = ()
 
 
-def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewItem:
+def review_item(
+    unit: "Unit", candidate: Candidate, neighbours: NeighboursOf, *, now_ms: int
+) -> ReviewItem:
     """A candidate with its conflicts, duplicates and earlier refusals as they are now."""
     if candidate.state not in OPEN:
-        return extended(ReviewItem, candidate)
+        return extended(ReviewItem, candidate, neighbours=neighbours(unit, candidate))
     suggested = suggested_scope(unit, candidate)
     # What is in the way where it would be published.
     shape = replace(candidate, scope=suggested)
@@ -139,6 +142,7 @@ def review_item(unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewIte
         conflicts_with=reduced(RelatedLearning, conflict) if conflict else None,
         contradicts=related(contrary),
         duplicate_of=reduced(RelatedLearning, duplicate) if duplicate else None,
+        neighbours=neighbours(unit, shape),
         rejected_before=tuple(
             reduced(RejectedBefore, it, reason=it.decision_reason)
             for it in unit.candidates.rejected_by_people(*key)
@@ -292,9 +296,7 @@ class CandidateService:
             return NextReviewItem(item=item, following=following, snoozed=snoozed)
 
     def _review_item(self, unit: "Unit", candidate: Candidate, *, now_ms: int) -> ReviewItem:
-        item = review_item(unit, candidate, now_ms=now_ms)
-        shape = replace(candidate, scope=item.suggested_scope or candidate.scope)
-        return replace(item, neighbours=self._neighbours(unit, shape))
+        return review_item(unit, candidate, self._neighbours, now_ms=now_ms)
 
     def page(
         self, request: PageRequest, *, narrowed: CandidateFilter | None = None

@@ -1,6 +1,6 @@
 """Checks of the fields of candidates and learnings before they are stored."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from understudy.core.errors import Invalid, UnderstudyError, coded_error
@@ -32,23 +32,18 @@ _TIER_OF: Final = {
     LearningStatus.PROVISIONAL: Tier.PROVISIONAL,
     LearningStatus.ACTIVE: Tier.ACTIVE,
 }
-# Contradictions between fields of a learning, each with its message.
-_INCONSISTENT: Final[tuple[tuple[Callable[[Learning], bool], str], ...]] = (
-    (
-        lambda it: it.policy_decision is not None and not (it.policy_actor or "").strip(),
-        "a decision needs an actor",
+# Contradictions between fields of a learning.
+_INCONSISTENT: Final[Mapping[str, Callable[[Learning], bool]]] = {
+    "a decision needs an actor": lambda it: (
+        it.policy_decision is not None and not (it.policy_actor or "").strip()
     ),
-    (
-        lambda it: it.publish_tier is not _TIER_OF.get(it.status, it.publish_tier),
-        "the tier of a live learning is its status",
+    "the tier of a live learning is its status": lambda it: (
+        it.publish_tier is not _TIER_OF.get(it.status, it.publish_tier)
     ),
-    (
-        lambda it: (
-            it.status is LearningStatus.ACTIVE and it.verification_status is Verification.FAILED
-        ),
-        "what failed verification is not active",
+    "what failed verification is not active": lambda it: (
+        it.status is LearningStatus.ACTIVE and it.verification_status is Verification.FAILED
     ),
-)
+}
 _ID_SAYS: Final = (
     f"has 1 to {MAX_ID_LENGTH} printable characters and no blanks at its beginning or end"
 )
@@ -168,7 +163,7 @@ def check_learning(learning: Learning) -> None:
     check_expiry(learning.expires_at_ms)
     check_source(learning.source)
     check_evidence(learning.evidence_refs)
-    for is_so, says in _INCONSISTENT:
+    for says, is_so in _INCONSISTENT.items():
         if is_so(learning):
             raise _invalid("learning", None, says)
 

@@ -20,11 +20,6 @@ MAX_SESSIONS: Final = 100
 Statement: TypeAlias = Candidate | Learning
 
 
-def has_subject(said: Statement) -> bool:
-    """Whether the statement has a subject that another could contradict."""
-    return said.kind in SEMANTIC_KINDS and said.subject_key is not None
-
-
 def conflict_with(
     unit: "Unit", said: Statement, *, now_ms: int, supersedes: str | None = None
 ) -> Learning | None:
@@ -48,7 +43,7 @@ def contradictions(
     Of other scopes or kinds, newest first.
     """
     # Resolving visible scopes takes several queries, so statements without a subject skip it.
-    if not has_subject(said):
+    if said.subject_key is None:
         return ()
     scopes = _RELATED[said.scope.kind](unit, said.scope.id)
     found = _others(unit, said, scopes, SEMANTIC_KINDS, now_ms=now_ms, supersedes=supersedes)
@@ -102,7 +97,7 @@ def _others(
     supersedes: str | None = None,
 ) -> tuple[Learning, ...]:
     """Prompt-visible learnings that contradict this one, newest first; scopes None means all."""
-    if said.subject_key is None or not has_subject(said):
+    if said.subject_key is None or said.kind not in SEMANTIC_KINDS:
         return ()
     within = None if scopes is None else tuple(scopes)
     about = chain.from_iterable(

@@ -242,18 +242,13 @@ def _reject(unit: "Unit", found: tuple[Expired, ...], *, now_ms: int) -> int:
     told: list[LearningNotice] = []
     # Rows are locked in the order of their ids, which avoids deadlocks.
     for candidate_id in sorted(it.candidate_id for it in found):
-        if _is_open(unit, candidate_id):
+        candidate = undamaged(unit.candidates.get, candidate_id, lock=True)
+        if candidate is not None and candidate.state in OPEN:
             told += reject_with_notices(
                 unit, candidate_id, by=by_policy(), now_ms=now_ms, reason=EXPIRED
             )[1]
     tell(unit, told, at_ms=now_ms)
     return len(told)
-
-
-def _is_open(unit: "Unit", candidate_id: str) -> bool:
-    """Whether the candidate is still open, now that its row is locked."""
-    candidate = undamaged(unit.candidates.get, candidate_id, lock=True)
-    return candidate is not None and candidate.state in OPEN
 
 
 def require_learning(unit: "Unit", learning_id: str, *, lock: bool = False) -> Learning:

@@ -19,7 +19,7 @@ from understudy.learnings.phrases import (
     phrases,
     words_of,
 )
-from understudy.learnings.quotations import Span, is_abbreviated, pasted, quoted
+from understudy.learnings.quotations import Span, is_abbreviated, pasted, quoted, sentences
 
 LABELS: Final[Mapping[str, Kind]] = {
     unicodedata.normalize("NFC", label): kind
@@ -264,12 +264,7 @@ def handed_over_texts(text: str, blocks: Sequence[int] = ()) -> Iterator[Span]:
 
 def _last_sentence(line: str) -> str:
     text = line[-MAX_LEAD_CHARS:].rstrip()
-    ends = [
-        stop.end()
-        for stop in STOP.finditer(text)
-        if stop.end() < len(text) and not is_abbreviated(text, stop)
-    ]
-    return text[ends[-1] if ends else 0 :].strip()
+    return text[max((start for start, _ in sentences(text)), default=0) :].strip()
 
 
 def _hands_over(clause: str) -> bool:

@@ -110,14 +110,14 @@ def prove(content: str, quote: str, request: str) -> ClauseProof:
         return ClauseProof(level=ProofLevel.NONE, reason=ProofReason.QUOTE_NOT_FOUND)
     start, end = clause_around(own, *place)
     clause = own[start:end].strip()
+    level, reason = ProofLevel.NONE, None
     if _is_supposed(own, start, clause):
-        return ClauseProof(level=ProofLevel.NONE, clause=clause, reason=ProofReason.CLAUSE_IN_DOUBT)
-    if is_said_by_user(content, request):
-        return ClauseProof(level=ProofLevel.VERIFIED, clause=clause)
-    level, reason = ProofLevel.NONE, _compared(content, own[start:end])
-    if is_introduced(own, start) or hands_over(clause) or not _is_asserted(clause, own):
         reason = ProofReason.CLAUSE_IN_DOUBT
-    elif reason is None:
+    elif is_said_by_user(content, request):
+        level = ProofLevel.VERIFIED
+    elif is_introduced(own, start) or hands_over(clause) or not _is_asserted(clause, own):
+        reason = ProofReason.CLAUSE_IN_DOUBT
+    elif (reason := _compared(content, own[start:end])) is None:
         level = ProofLevel.VERIFIED
     elif reason is ProofReason.WORDS_LEFT_OUT:
         # What is asked, or said behind somebody's name, is no statement, whatever a judge says.

@@ -139,20 +139,10 @@ def _names(text: str) -> Iterator[_Named]:
         is_sign = tie["sign"] is not None
         named = _name(before, is_sign=is_sign) if _cue().search(before.lower()) else None
         if named:
-            is_tight, is_spaced = _is_tight(text, tie), _is_spaced(text, tie)
+            around = text[tie.start() - 2 : tie.end() + 2]
+            is_tight = is_sign and not re.search(r"\s", around[1:-1])
+            is_spaced = re.fullmatch(r"\S = \S", around) is not None
             yield replace(named, at=tie.end(), is_tight=is_tight, is_spaced=is_spaced)
-
-
-def _is_tight(text: str, tie: re.Match[str]) -> bool:
-    around = text[tie.start() - 1 : tie.start()] + text[tie.end() : tie.end() + 1]
-    return tie["sign"] is not None and not any(character.isspace() for character in around)
-
-
-def _is_spaced(text: str, tie: re.Match[str]) -> bool:
-    return (
-        tie["sign"] == "="
-        and re.fullmatch(r"\S = \S", text[tie.start() - 2 : tie.end() + 2]) is not None
-    )
 
 
 def _name(before: str, *, is_sign: bool) -> _Named | None:

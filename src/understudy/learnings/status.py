@@ -33,23 +33,17 @@ def acceptance(
     tallies: Iterable[CandidateTally], group: Callable[[CandidateTally], str | None]
 ) -> dict[str, dict[str, Any]]:
     """Acceptance rates of people and the daemon, by group; tallies without a group are skipped."""
-    grouped: dict[str, list[CandidateTally]] = {}
+    counted: Counter[tuple[str | None, str]] = Counter()
     for tally in tallies:
-        name = group(tally)
-        if name is not None:
-            grouped.setdefault(name, []).append(tally)
-    return {name: _accepted(grouped[name]) for name in sorted(grouped)}
-
-
-def _accepted(tallies: Iterable[CandidateTally]) -> dict[str, Any]:
-    counted: Counter[str] = Counter()
-    for it in tallies:
-        counted[_heading(it)] += it.count
+        counted[group(tally), _heading(tally)] += tally.count
     return {
-        "people": _rate(counted["people_published"], counted["people_rejected"]),
-        "daemon": _rate(counted["daemon_published"], counted["daemon_rejected"]),
-        "open": counted["open"],
-        "expired": counted["expired"],
+        name: {
+            "people": _rate(counted[name, "people_published"], counted[name, "people_rejected"]),
+            "daemon": _rate(counted[name, "daemon_published"], counted[name, "daemon_rejected"]),
+            "open": counted[name, "open"],
+            "expired": counted[name, "expired"],
+        }
+        for name in sorted({name for name, _ in counted if name is not None})
     }
 
 
