@@ -7,7 +7,7 @@ import pytest
 from understudy.patterns.word_lists import WordLists, read_toml
 
 # Lines of Python, and of word lists; and of all lists of the packages that read what people say.
-LIMITS = {"evolution": (3_820, 130), "learnings": (8_200, 605)}
+LIMITS = {"evolution": (3_830, 130), "learnings": (8_200, 604)}
 READERS = ("learnings", "evolution", "retrieval")
 MAX_LIST_LINES = 1_050
 LANGUAGES = {"english", "vietnamese", "chinese"}
