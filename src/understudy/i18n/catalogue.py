@@ -1,7 +1,7 @@
 """The message catalogues: one TOML file per language, with the same keys in all."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -40,12 +40,12 @@ def _list(locale: str, key: str) -> tuple[str, ...]:
 def entries(locale: str) -> Mapping[str, Entry]:
     """All entries of one catalogue, by keys such as `skill.nudge_70_pct`."""
     source = files("understudy.i18n").joinpath("catalogues", f"{locale}.toml")
-    return dict(_flat(tomllib.loads(source.read_text("utf-8"))))
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Entry]]:
-    for name, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", tuple(value) if isinstance(value, list) else str(value)
+    found: dict[str, Entry] = {}
+    tables: list[tuple[str, Mapping[str, Any]]] = [("", tomllib.loads(source.read_text("utf-8")))]
+    for prefix, table in tables:
+        for name, value in table.items():
+            if isinstance(value, dict):
+                tables.append((f"{prefix}{name}.", value))
+            else:
+                found[prefix + name] = tuple(value) if isinstance(value, list) else str(value)
+    return found
