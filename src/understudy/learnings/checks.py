@@ -1,6 +1,7 @@
 """Checks of the fields of candidates and learnings before they are stored."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import Final
 
 from understudy.core.errors import Invalid, UnderstudyError, coded_error
@@ -27,7 +28,10 @@ MAX_REASON_CHARS: Final = 400
 MAX_NOTE_CHARS: Final = 400
 MAX_EVIDENCE_REFS: Final = 32
 MAX_NUMBER: Final = 2**53 - 1
-SOURCE_IDS: Final = ("run_id", "session_id", "agent_id", "client", "observation_id", "derivation_id")
+# The ids of a source: every field but its number.
+SOURCE_IDS: Final = tuple(
+    it.name for it in fields(LearningSource) if it.name != "input_event_offset"
+)
 _TIER_OF: Final = {
     LearningStatus.PROVISIONAL: Tier.PROVISIONAL,
     LearningStatus.ACTIVE: Tier.ACTIVE,

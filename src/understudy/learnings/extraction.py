@@ -239,8 +239,8 @@ def _payload(material: Material, labels: Sequence[FoundStatement], most: int) ->
         "allowed_kinds": list(KINDS),
         "max_candidates": most,
         "labels": [
-            {"id": _label_id(at), "kind": str(it.kind), "content": it.content}
-            for at, it in enumerate(labels)
+            {"id": id_, "kind": str(it.kind), "content": it.content}
+            for id_, it in _by_id(labels).items()
         ],
         "known": known_json(material.known),
     }
@@ -251,8 +251,8 @@ def known_json(known: Iterable[Learning]) -> list[dict[str, str]]:
     return [{"id": it.learning_id, "kind": str(it.kind), "content": it.content} for it in known]
 
 
-def _label_id(at: int) -> str:
-    return f"label_{at + 1}"
+def _by_id(labels: Iterable[FoundStatement]) -> dict[str, FoundStatement]:
+    return {f"label_{number}": it for number, it in enumerate(labels, 1)}
 
 
 def check_answer(answer: Mapping[str, Any]) -> None:
@@ -266,9 +266,10 @@ def _merged(
     labels: Extraction, answer: Mapping[str, Any], material: Material, *, most: int
 ) -> Extraction:
     """The labels that the model leaves standing, with its fields, and what it found beside them."""
-    struck = {it for it in answer.get("not_meant") or () if isinstance(it, str)}
-    kept = [it for at, it in enumerate(labels.statements) if _label_id(at) not in struck]
-    refused = [it for at, it in enumerate(labels.statements) if _label_id(at) in struck]
+    given = _by_id(labels.statements)
+    struck = [it for it in answer.get("not_meant") or () if isinstance(it, str)]
+    refused = [given.pop(id_) for id_ in struck if id_ in given]
+    kept = list(given.values())
     others = []
     for found in _candidates(answer, material):
         at = next((at for at, it in enumerate(kept) if _repeats(found, it)), None)

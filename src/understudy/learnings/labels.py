@@ -153,16 +153,6 @@ class _Page:
         """Whether an offset is inside a quotation."""
         return any(start <= at < end for start, end in self.quotations)
 
-    def lead(self, at: int) -> str:
-        """The text of its line before an offset, without bullets, up to the maximum length."""
-        line = self.text.rfind("\n", 0, at) + 1
-        before = self.text[max(line, at - MAX_LEAD_CHARS) : at]
-        return (
-            _BULLETED.sub("", before, count=1)
-            if _BULLETED.match(before)
-            else before.lstrip("# \t>")
-        )
-
     def is_own(self, label: re.Match[str]) -> bool:
         """Whether a label stands where a writer puts one before a statement of their own."""
         start = label.start()
@@ -182,7 +172,10 @@ class _Page:
         is_in_record = any(first <= start < last for first, last in self.records)
         if is_in_record and not before.strip(" \t-*_"):
             return False
-        return _may_precede(self.lead(start))
+        is_bulleted = _BULLETED.match(before) is not None
+        return _may_precede(
+            _BULLETED.sub("", before, count=1) if is_bulleted else before.lstrip("# \t>")
+        )
 
     def statements(self, start: int, end: int, *, is_inside: bool) -> Iterator[str]:
         """The statements after a label: one, or the items of the list below it."""

@@ -70,6 +70,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 NeighboursOf: TypeAlias = Callable[["Unit", Candidate], tuple[Neighbour, ...]]
 
+# Automation answers nobody.
+NO_NEIGHBOURS: Final[NeighboursOf] = lambda *_: ()  # noqa: E731
 # Questions of the daemon to people: their expiry is a deadline and not that of the learning.
 _ASKED: Final = frozenset({CapturePath.USAGE, CapturePath.ROLLOUT})
 
@@ -156,11 +158,6 @@ def _guarded(kind: Kind) -> Kind:
     return Kind.FACT if kind is Kind.RUN_SUMMARY else kind
 
 
-def no_neighbours(unit: "Unit", said: Candidate) -> tuple[Neighbour, ...]:
-    """Nothing: automation answers nobody."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """The result of a publication."""
@@ -205,7 +202,7 @@ def publish(
     by: Decider,
     now_ms: int,
     listeners: Listeners = NO_LISTENERS,
-    neighbours: NeighboursOf = no_neighbours,
+    neighbours: NeighboursOf = NO_NEIGHBOURS,
 ) -> Published:
     """Publish a candidate and write its journal events; the last call of a unit."""
     publication = Publication(
@@ -225,7 +222,7 @@ class Publication:
     now_ms: int
     listeners: Listeners
     # The neighbours of a statement, for the answer and for a refusal.
-    neighbours: NeighboursOf = no_neighbours
+    neighbours: NeighboursOf = NO_NEIGHBOURS
     # Notices for `tell` at the end of the unit.
     told: list[LearningNotice] = field(default_factory=list)
 
