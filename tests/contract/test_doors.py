@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from tests.support.api_in_process import Caller, serving
 from tests.support.otlp import over
 from tests.support.run_harness import make_settings
+from tests.support.transcripts import Claude, Codex, lines
 from understudy.settings import Settings
 from understudy.testing.answers import call as tool_call
 from understudy.testing.fake_model import FakeModel
@@ -134,8 +135,50 @@ def span_of(number: int, attributes: dict[str, str]) -> dict[str, Any]:
     }
 
 
+async def by_claude_import(call: Caller, fake: FakeModel, talk: Talk) -> None:
+    fake.queue(json.dumps({"candidates": talk.found}))
+    given = "Reviewed notes: the user indents with spaces. Preference: Indent with spaces."
+    calls = [Claude.call("read_file", {"path": name}, text) for name, text in talk.reads.items()]
+    transcript = (
+        Claude.line("queue-operation", operation="enqueue", content=talk.typed),
+        Claude.user(talk.typed),
+        Claude.hook_context(given),
+        *(each for pair in calls for each in pair),
+        Claude.agent(SAID),
+        Claude.line("last-prompt", lastPrompt=talk.typed),
+    )
+    await imported(call, "claude-code", transcript)
+
+
+async def by_codex_import(call: Caller, fake: FakeModel, talk: Talk) -> None:
+    fake.queue(json.dumps({"candidates": talk.found}))
+    given = "Reviewed notes: the user indents with spaces. Preference: Indent with spaces."
+    calls = [Codex.call("read_file", {"path": name}, text) for name, text in talk.reads.items()]
+    transcript = (
+        Codex.start(),
+        Codex.message("developer", given),
+        Codex.message("user", "<environment_context>Fact: We use spaces.</environment_context>"),
+        *Codex.user(talk.typed),
+        *(each for pair in calls for each in pair),
+        Codex.message("assistant", SAID),
+        Codex.line("event_msg", type="task_complete", last_agent_message=SAID),
+    )
+    await imported(call, "codex", transcript)
+
+
+async def imported(call: Caller, source: str, transcript: Sequence[Any]) -> None:
+    body = {"source": source, "upload": lines(*transcript)}
+    assert (await call("imports.create", body=body))["turns"] == 1
+    assert (await call("imports.create", body=body))["turns"] == 0
+
+
 Door = Callable[[Caller, FakeModel, Talk], Awaitable[None]]
-DOORS: dict[str, Door] = {"hooks": by_hooks, "OTLP": by_otlp}
+DOORS: dict[str, Door] = {
+    "hooks": by_hooks,
+    "OTLP": by_otlp,
+    "import of Claude Code": by_claude_import,
+    "import of Codex": by_codex_import,
+}
 
 
 async def left(settings: Settings, fake: FakeModel, door: Door, talk: Talk) -> list[dict[str, Any]]:

@@ -45,6 +45,10 @@ COMMANDS: Final[Mapping[str, LazyEntry]] = {
         "Talk to an agent; with a MESSAGE, or with text on stdin, say that and leave.", "chat:chat"
     ),
     "learn": LazyEntry("Publish a statement as a learning, in one step.", "learnings:learn"),
+    "import": LazyEntry(
+        "Make conversations of what Claude Code, Codex or Hermes has kept, and proposals of its memory.",
+        "imports:import_transcripts",
+    ),
     "publish": LazyEntry(
         "Write reviewed learnings and granted skills into a repository.", "publish:publish"
     ),

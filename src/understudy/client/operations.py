@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from understudy.core.page import Page
     from understudy.deliveries.model import DeliveryLog
     from understudy.evolution.record import EvolutionEntry
+    from understudy.foreign.imports import ImportReport
     from understudy.foreign.publication import RepositoryPublication
     from understudy.foreign.record import Recorded
     from understudy.inbox.service import InboxPage
@@ -110,7 +111,7 @@ if TYPE_CHECKING:
         UpdateChannel,
     )
     from understudy.wire.checkpoints import CheckpointView
-    from understudy.wire.doors import PublishFiles
+    from understudy.wire.doors import ImportTranscripts, PublishFiles
     from understudy.wire.events import RunEventView
     from understudy.wire.lab import InspectText, LabReportView
     from understudy.wire.learnings import (
@@ -208,6 +209,7 @@ ANSWERS: Final = {
     "understudy.core.page": "Page",
     "understudy.deliveries.model": "DeliveryLog",
     "understudy.evolution.record": "EvolutionEntry",
+    "understudy.foreign.imports": "ImportReport",
     "understudy.foreign.publication": "RepositoryPublication",
     "understudy.foreign.record": "Recorded",
     "understudy.inbox.service": "InboxPage",
@@ -968,6 +970,15 @@ class IdsCalls(Group[S]):
     ) -> KnownIds:
         """List the newest ids of a kind with a prefix, each with a label. The other operations
         take whole ids only."""
+
+
+class ImportsCalls(Group[S]):
+    """Calls about imports."""
+
+    @POST("/v1/imports")
+    def create(self, body: ImportTranscripts, *, key: str | None = None) -> ImportReport:
+        """Make conversations of transcripts, and proposals of memory files; twice adds nothing.
+        With `max_bytes`, ask again with `next_cursor` until there is none."""
 
 
 class InboxCalls(Group[S]):
@@ -2431,6 +2442,7 @@ class Operations(Generic[S]):
         self.flows: FlowsCalls[S] = FlowsCalls(transport)
         self.hooks: HooksCalls[S] = HooksCalls(transport)
         self.ids: IdsCalls[S] = IdsCalls(transport)
+        self.imports: ImportsCalls[S] = ImportsCalls(transport)
         self.inbox: InboxCalls[S] = InboxCalls(transport)
         self.keys: KeysCalls[S] = KeysCalls(transport)
         self.lab: LabCalls[S] = LabCalls(transport)

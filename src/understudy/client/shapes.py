@@ -130,6 +130,9 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
         "Cost": "part when tokens",
         "SwitchInForce": "name value on costs:[Cost]?[]",
     },
+    "understudy.foreign.imports": {
+        "ImportReport": "source files?0 turns?0 known_turns?0 candidate_ids?[] known_entries?0 refused_entries?0 lines?0 unknown_lines?0 broken_lines?0 bytes_read?0 bytes_total?0 notes?[] next_cursor?null",
+    },
     "understudy.foreign.publication": {
         "RepositoryPublication": "directory project_id?null learning_ids?[] skills?[] written?[] removed?[] drift:[Drift]?[] candidate_ids?[] refused_edits?0 key_id?null",
     },

@@ -42,6 +42,7 @@ from understudy.evolution.usage_review import Suggester
 from understudy.foreign.folders import Folders
 from understudy.foreign.held import HeldWrites
 from understudy.foreign.hooks import Hooks
+from understudy.foreign.imports import ImportService
 from understudy.foreign.otlp import Telemetry
 from understudy.foreign.outcomes import SkillReports
 from understudy.foreign.publication import PublicationService
@@ -153,6 +154,7 @@ class Services:
         self.statements = Statements(
             clock=clock, guard=self.learning.guard, listeners=self.learning.listeners
         )
+        self.imports = ImportService(units=units, turns=self.foreign, statements=self.statements)
         self.publications = PublicationService(
             units=units,
             clock=clock,

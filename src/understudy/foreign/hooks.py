@@ -129,7 +129,7 @@ class Hooks:
         call = {
             "id": _text(it.event, "tool_use_id", 200),
             "name": _text(it.event, "tool_name", 200) or "tool",
-            "arguments": _bounded(arguments if isinstance(arguments, Mapping) else {}),
+            "arguments": bounded(arguments if isinstance(arguments, Mapping) else {}),
             "result": _plain(response)[:MAX_RESULT_CHARS],
             "failed": _name_of(it.event) == HookEvent.TOOL_FAILED,
         }
@@ -148,7 +148,7 @@ class Hooks:
         fields = {key: value for key, value in it.event.items() if key not in KNOWN_FIELDS}
         if not fields and name in _ACTS:
             return
-        data = {"event": name[:MAX_NAME_CHARS], "fields": _bounded(fields, MAX_UNKNOWN_CHARS)}
+        data = {"event": name[:MAX_NAME_CHARS], "fields": bounded(fields, MAX_UNKNOWN_CHARS)}
         known = NewEvent(kind=EventKind.CLIENT, data=data)
         it.unit.journal.append(it.session.session_id, [known], at_ms=self.clock.now_ms())
 
@@ -286,7 +286,7 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _bounded(fields: Mapping[str, Any], limit: int = MAX_RESULT_CHARS) -> Mapping[str, Any]:
+def bounded(fields: Mapping[str, Any], limit: int = MAX_RESULT_CHARS) -> Mapping[str, Any]:
     """The arguments of a call, or other fields; long ones as the beginning of their text."""
     text = _plain(fields)
     return fields if len(text) <= limit else {"cut": text[:limit]}

@@ -92,6 +92,7 @@ class ForeignTurns:
             run_event(run, "accepted", RunStatus.QUEUED),
             input_event(run),
             *_given(run, turn),
+            *(_event(run, EventKind.CLIENT, None, {"line": line}) for line in turn.unknown),
             *_work(run, turn),
             status_event(run, **({"error": run.error} if run.error else {})),
         )

@@ -25,8 +25,10 @@ class Repository:
     """A folder below which files are named by relative paths; a link on the way is refused."""
 
     def __init__(self, directory: str) -> None:
-        root = Path(directory)
-        if not root.is_absolute() or not root.is_dir():
+        root, is_folder = Path(directory), False
+        with suppress(OSError):
+            is_folder = root.is_absolute() and root.is_dir()
+        if not is_folder:
             raise coded_error("foreign/no_directory", pointer="/directory", path=directory)
         self.root = root
 

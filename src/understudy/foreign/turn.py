@@ -63,6 +63,8 @@ class ForeignTurn:
     # What stood in the place of the user and nobody typed.
     injected: tuple[str, ...] = ()
     calls: tuple[ForeignCall, ...] = ()
+    # What its client reported that has no other place here.
+    unknown: tuple[Mapping[str, Any], ...] = ()
     # The learnings that the client was given for it.
     remembered: tuple[str, ...] = ()
     model: str | None = None
