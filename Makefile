@@ -37,7 +37,7 @@ $(UV) sync --frozen --quiet $(1) || { \
 	echo 'The set-up did not finish; the lines above say why.' >&2; exit 1; }
 endef
 
-.PHONY: help run test coverage check fmt bench site dist setup lock clean
+.PHONY: help run test coverage check fmt bench clients site dist setup lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,14 @@ bench: .venv/.dev ## Print the performance table (ARGS='runs --quick' for one be
 	@test -d bench || { echo 'There is no bench/ directory in this tree.' >&2; exit 1; }
 	@$(BIN)/python -m bench $(or $(ARGS),summary)
 
+# Real coding agents, for the tests that are marked `clients` and skipped without them.
+CLAUDE_CODE := @anthropic-ai/claude-code@2.1.327
+CODEX := @openai/codex@0.169.0
+
+clients: ## Install Claude Code and Codex below .clients/ for the tests with them (needs npm; 760 MB)
+	@mkdir -p .clients
+	@npm install --prefix .clients --ignore-scripts --no-audit --no-fund --loglevel=error $(CLAUDE_CODE) $(CODEX)
+
 site: .venv/.run ## Write the documentation as a static site into site/
 	@scripts/site
 
@@ -81,7 +89,7 @@ lock: $(BOOTSTRAP) ## Resolve the dependencies again
 
 clean: ## Remove what these targets made
 	@rm -rf .venv .uv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
-		.coverage .coverage.* dist build site
+		.coverage .coverage.* dist build site .clients
 	@find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .uv/bin/uv: scripts/get_uv.py

@@ -83,7 +83,7 @@ def test_what_a_person_changed_since_is_kept(ann: Person) -> None:
     document = json.loads(hooks.read_text())
     document["hooks"]["PreCompact"] = []
     hooks.write_text(json.dumps(document))
-    assert "have changed" in ann.understudy("connect", "status").stdout
+    assert "have changed" not in ann.understudy("connect", "status").stdout
     ann.understudy("disconnect", "codex", "--write")
 
     assert config.read_bytes() == f"{CONFIG}\n[features]\nhooks = true\n".encode()
@@ -132,6 +132,16 @@ def test_the_hooks_bring_learnings_hold_writes_and_never_stand_in_the_way(
     ann.daemon.kill()
     assert ann.report(tool, "PreToolUse", cwd=str(ann.project), **write) is None
     assert "+- tabs" not in ann.understudy("connect", "status", code=5).stdout
+
+
+def test_a_connection_whose_files_are_gone_is_reported(ann: Person) -> None:
+    ann.connect("claude-code")
+    (ann.home / ".claude/skills/understudy/hooks/hooks.json").unlink()
+
+    assert "have changed" in ann.understudy("connect", "status").stdout
+    checks = ann.understudy.json("doctor")["checks"]
+    (check,) = [it for it in checks if it["code"] == "client"]
+    assert "connect claude-code --write" in check["fix"]
 
 
 def test_a_tool_is_not_connected_twice(ann: Person) -> None:

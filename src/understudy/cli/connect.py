@@ -170,7 +170,7 @@ def _connect(
             place.header.parent.chmod(0o700)
             for file, text in _texts(place, str(made.token)):
                 if text != text_of(file.path):
-                    written.append(put(file.path, text, file.mode))
+                    written.append(put(file.path, text, file.mode, file.mark))
             connection = Connection(
                 tool=str(place.tool),
                 folders=place.folders,

@@ -17,7 +17,7 @@ from understudy.foreign.hook_events import HookEvent, HookTool
 NAME: Final = "understudy"
 # What curl waits for, and the client for curl. After that the work goes on without an answer.
 ANSWER_S: Final = 2
-HOOK_S: Final = 5
+HOOK_S: Final = 3
 # Events that are about a tool call have a matcher.
 _OF_TOOLS: Final = frozenset({HookEvent.TOOL_ASKED, HookEvent.TOOL_USED, HookEvent.TOOL_FAILED})
 # Codex takes no hooks file with an event that it does not know.
@@ -76,6 +76,8 @@ class ClientFile:
     # The text without our part; None where nothing is left.
     strip: Callable[[str], str | None]
     mode: int | None = None
+    # What is ours in a file that others write to, too; None where the whole file is.
+    mark: str | None = None
 
 
 def client_files(place: ClientPlace, token: str) -> tuple[ClientFile, ...]:
@@ -121,12 +123,14 @@ def _codex(place: ClientPlace, token: str) -> tuple[ClientFile, ...]:
             path=folder / "hooks.json",
             add=lambda text: _with_hooks(folder / "hooks.json", text, place),
             strip=_without_hooks,
+            mark=f"/v1/hooks/{place.tool}",
         ),
         ClientFile(
             path=place.client / "config.toml",
             add=lambda text: _with_server(place.client / "config.toml", text, server),
             strip=lambda text: _BLOCK.sub("", text, count=1) or None,
             mode=PRIVATE,
+            mark=f"[mcp_servers.{NAME}]",
         ),
     )
 

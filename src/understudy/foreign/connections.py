@@ -24,6 +24,8 @@ class ConnectedFile:
     # What it held before; None for a file that was not there.
     before: str | None = None
     after: str = ""
+    # What is ours in a file that others write to, too; None where the whole file is.
+    mark: str | None = None
     mode_before: int | None = None
     # The highest folder that was made for it.
     made_folder: str | None = None
@@ -43,8 +45,12 @@ class Connection:
     files: tuple[ConnectedFile, ...] = ()
 
     def is_intact(self) -> bool:
-        """Whether its files hold what the connection wrote."""
-        return all(text_of(Path(each.path)) == each.after for each in self.files)
+        """Whether its files still hold what the connection wrote."""
+        return all(_is_intact(each, text_of(Path(each.path))) for each in self.files)
+
+
+def _is_intact(file: ConnectedFile, now: str | None) -> bool:
+    return now == file.after if file.mark is None else file.mark in (now or "")
 
 
 def connections(home: Path) -> tuple[Connection, ...]:
@@ -95,7 +101,7 @@ def write_text(path: Path, text: str, mode: int | None = None) -> None:
         os.close(folder)
 
 
-def put(path: Path, text: str, mode: int | None) -> ConnectedFile:
+def put(path: Path, text: str, mode: int | None, mark: str | None = None) -> ConnectedFile:
     """Write a file of a connection, and tell what was there before."""
     before = text_of(path)
     mode_before = path.stat().st_mode & 0o777 if before is not None else None
@@ -104,6 +110,7 @@ def put(path: Path, text: str, mode: int | None) -> ConnectedFile:
         path=str(path),
         before=before,
         after=text,
+        mark=mark,
         mode_before=mode_before,
         made_folder=str(missing[-1]) if missing else None,
     )
