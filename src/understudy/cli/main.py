@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from understudy import __version__
-from understudy.cli.options import ConnectedCommand, shared_options
+from understudy.cli.options import ConnectedCommand, ServesByDefault, shared_options
 
 
 class LazyEntry:
@@ -20,11 +20,18 @@ class LazyEntry:
     Importing all of them lasts longer than most commands do.
     """
 
-    def __init__(self, help: str, *places: str) -> None:  # noqa: A002 - the word that Typer uses
+    def __init__(
+        self,
+        help: str,  # noqa: A002 - the word that Typer uses
+        *places: str,
+        kind: type[TyperGroup] | None = None,
+    ) -> None:
         # The same text as in the module; a test compares them.
         self.help = help
         # Module and attribute of each part, for lazy imports.
         self.places = places
+        # The class of a group that does something by itself.
+        self.kind = kind
 
     def parts(self) -> list[Any]:
         """Import the parts."""
@@ -136,7 +143,12 @@ GROUPS: Final[Mapping[str, LazyEntry]] = {
     ),
     "routes": LazyEntry("Routes: where model calls can go.", "runtime:routes"),
     "tools": LazyEntry("Tools: what agents can do.", "tools:commands"),
-    "mcp": LazyEntry("MCP: servers whose tools agents can use.", "tools:mcp"),
+    "mcp": LazyEntry(
+        "MCP: servers whose tools agents can use; alone it serves other agents on stdio.",
+        "tools:mcp",
+        "mcp_stdio:commands",
+        kind=ServesByDefault,
+    ),
     "memory": LazyEntry("Memory: what sessions know and remember, and why.", "memory:commands"),
     "candidates": LazyEntry(
         "Candidates: what might be worth knowing, and waits for a decision.", "candidates:commands"
@@ -260,7 +272,7 @@ def build_app(words: Sequence[str] | None = None) -> typer.Typer:
         summary = entry.help if function is _nothing else None
         app.command(name, cls=kind, help=summary)(function)
     for name, entry in GROUPS.items():
-        group = typer.Typer(help=entry.help, no_args_is_help=True)
+        group = typer.Typer(help=entry.help, cls=entry.kind, no_args_is_help=entry.kind is None)
         for part in entry.parts() if words is None or name in words else ():
             group.registered_commands += part.app.registered_commands
             group.registered_groups += part.app.registered_groups

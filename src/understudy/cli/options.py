@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias, TypedDict
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, TypedDict
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 PANEL: Final = "Every command"
 
@@ -34,6 +34,24 @@ def shared_options() -> list[TyperOption]:
         _option("--json", bool, is_flag=True, help="Print the API's JSON alone on stdout."),
         _option("--wide", bool, is_flag=True, help="Show tables whole on a terminal, too."),
     ]
+
+
+class ListsByDefault(TyperGroup):
+    """A group that does one thing, such as to list, when nothing else is asked of it."""
+
+    default: ClassVar = "list"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default where no command stands."""
+        is_named = bool(args) and not args[0].startswith("-")
+        is_help = bool(args) and args[0] in ctx.help_option_names
+        return super().parse_args(ctx, args if is_named or is_help else [self.default, *args])
+
+
+class ServesByDefault(ListsByDefault):
+    """A group that serves when nothing else is asked of it."""
+
+    default: ClassVar = "stdio"
 
 
 class ConnectedCommand(TyperCommand):

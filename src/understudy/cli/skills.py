@@ -1,14 +1,13 @@
 """`understudy skills`: list, create, change and grant skills."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from typer.core import TyperGroup
 
 from understudy.cli import inputs, screen, skill_records, skill_roots
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import Key, PageOptions
+from understudy.cli.options import Key, ListsByDefault, PageOptions
 from understudy.cli.output import note, understudy
 from understudy.cli.skill_records import (
     VISIBILITIES,
@@ -27,16 +26,6 @@ if TYPE_CHECKING:
 
 
 trash = Commands("Deleted skills; alone it lists them.")
-
-
-class ListsByDefault(TyperGroup):
-    """A group that lists what there is when nothing else is asked of it."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `list` where no command stands."""
-        is_named = bool(args) and not args[0].startswith("-")
-        is_help = bool(args) and args[0] in ctx.help_option_names
-        return super().parse_args(ctx, args if is_named or is_help else ["list", *args])
 
 
 TRASH_COLUMNS: Final[screen.Layout] = {

@@ -102,7 +102,7 @@ def disable(daemon: DaemonConnection, name: ToolName) -> object:
     return daemon.client.tools.set(name, enabled=False)
 
 
-mcp = Commands("MCP: servers whose tools agents can use.")
+mcp = Commands("MCP: servers whose tools agents can use; alone it serves other agents on stdio.")
 
 
 SERVERS_COLUMNS: Final[screen.Layout] = {
