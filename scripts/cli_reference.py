@@ -295,6 +295,13 @@ SETTINGS: Final = (
         default="4 hours; 4 and 16",
     ),
     Setting(
+        name="otel",
+        meaning='`[otel] endpoint = "http://127.0.0.1:4318"`: where the '
+        "[spans of runs](../howto/opentelemetry.md#send-the-spans-of-your-runs) are sent; "
+        "`content = true`: with what was said, scrubbed",
+        default="nowhere; without content",
+    ),
+    Setting(
         name="runs",
         meaning="`[runs] max_in_flight_per_user = 16`: how many runs of one user work at a time, in "
         "all daemons together; the others stay queued, and those that wait do not count "

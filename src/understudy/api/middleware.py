@@ -13,6 +13,7 @@ from understudy.api.answer_headers import add_headers, request_id_of
 from understudy.api.problems import INTERNAL, refusal_of
 from understudy.core.audit import current_request_id
 from understudy.core.errors import UnderstudyError
+from understudy.core.trace_context import HEADER, current_traceparent, valid_traceparent
 from understudy.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
@@ -35,6 +36,7 @@ class Envelope:
             return
         request_id = request_id_of(scope)
         token = current_request_id.set(request_id)
+        current_traceparent.set(valid_traceparent(Headers(scope=scope).get(HEADER)))
         answered = False
 
         async def dressed(message: Message) -> None:

@@ -530,7 +530,7 @@ SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "understudy.wire.runs": {
         "RunCounts": "total statuses",
-        "RunRequestView": "source_plugin source_kind actor_id text_preview?null provider?null model?null approval_count?null question_count?null",
+        "RunRequestView": "source_plugin source_kind actor_id text_preview?null provider?null model?null approval_count?null question_count?null traceparent?null",
         "RunView": 'run_id session_id agent_id user_id kind status submitted_at_ms updated_at_ms started_at_ms?null finished_at_ms?null queued_position?null locale?"en" request:RunRequestView input_attachments?[] input_metadata?null pending_approval_ids?[] pending_approvals:[ApprovalView]?[] pending_question_ids?[] pending_questions:[QuestionView]?[] outputs:[OutputView]?[] remembered:[Remembered]?[] deliveries:[Delivery]?[] error?null usage:UsageView?{"input_tokens":0,"output_tokens":0,"cache_read_tokens":0,"model_calls":0,"tool_calls":0} debug_level?"off" skill_fingerprint?null trial_id?null actions?[]',
         "UsageView": "input_tokens?0 output_tokens?0 cache_read_tokens?0 model_calls?0 tool_calls?0",
     },

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from secrets import randbelow
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from understudy.access.sign_in import BrowserSignIn
 from understudy.access.signing_keys import FOLDER as KEYS
@@ -101,6 +101,9 @@ from understudy.unlearn.retirement import Retirer
 from understudy.unlearn.service import TOPIC as UNLEARNS
 from understudy.unlearn.service import UnlearnDuty, UnlearnService
 
+if TYPE_CHECKING:
+    from understudy.daemon.run_spans import RunSpans
+
 
 class Services:
     """All services of a daemon, shared by the API, the agent loop and the background work."""
@@ -162,6 +165,7 @@ class Services:
             statements=self.statements,
             keys=self.keys,
         )
+        self.spans = _run_spans(resources)
         self.telemetry = Telemetry(units=units, clock=clock, turns=self.foreign)
         self.firing = _firing(resources, self.intake, self.tokens)
         self.schedules = _schedules(resources, self.firing)
@@ -233,6 +237,8 @@ class Services:
             self.runs.sidechain_links.ended,
         ):
             step(unit, run)
+        if self.spans is not None:
+            self.spans.ended(unit, run)
 
     def unlearn_duty(self) -> UnlearnDuty:
         """The worker duty for unlearnings."""
@@ -466,6 +472,16 @@ def _run_memories(
         keeper=keeper,
         maintenance=maintenance,
     )
+
+
+def _run_spans(resources: Resources) -> "RunSpans | None":
+    """The spans of runs; nothing is loaded where they are sent nowhere."""
+    config = resources.settings.otel
+    if config.endpoint is None:
+        return None
+    from understudy.daemon.run_spans import RunSpans
+
+    return RunSpans(config, resources.scrub)
 
 
 def _laboratory(

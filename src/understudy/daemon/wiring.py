@@ -127,6 +127,8 @@ class Daemon:
         with suppress(UnderstudyError):
             self.resources.units.seal()
         # These only wait for their own threads.
+        if self.services.spans is not None:
+            self.services.spans.stop()
         for listener in reversed(self._listeners):
             listener.stop()
         self.resources.database.dispose()
@@ -149,6 +151,7 @@ def run_executor(
         hints=Hints(capture_in, services.is_offline).events,
         ready=services.skills.catalogue.refresh,
         prescrub=services.capture.prescrub,
+        has_spans=services.spans is not None,
         most_in_flight=resources.settings.max_runs_in_flight_per_user,
     )
 

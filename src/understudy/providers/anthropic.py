@@ -19,6 +19,7 @@ from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.providers.anthropic import AnthropicProvider as TheirProvider
 
 from understudy.core.text import Scrub
+from understudy.core.trace_context import trace_headers
 from understudy.providers.anthropic_messages import (
     add_response,
     to_messages,
@@ -129,6 +130,7 @@ class PlainOrStreamClient(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send the request, and convert the answer if it is plain."""
+        request.headers.update(trace_headers())
         response = await super().send(request, **options)
         kind = response.headers.get("content-type", "")
         if response.status_code != 200 or not kind.startswith("application/json"):

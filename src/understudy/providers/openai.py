@@ -16,6 +16,7 @@ import aiohttp
 from pydantic_core import to_json
 
 from understudy.core.text import Scrub
+from understudy.core.trace_context import trace_headers
 from understudy.providers.base import ModelReply, ModelRequest, OnDelta, OnSend, ProviderError
 from understudy.providers.connection import session_opener
 from understudy.providers.failures import RouteErrors, as_it_is
@@ -116,7 +117,10 @@ class OpenAIProvider:
             self._session = self._open_session()
         try:
             async with self._session.post(
-                self._url, data=_sent(body), headers=self._headers, allow_redirects=False
+                self._url,
+                data=_sent(body),
+                headers=self._headers | trace_headers(),
+                allow_redirects=False,
             ) as response:
                 yield response
         # Python's own codec refuses some names of hosts.

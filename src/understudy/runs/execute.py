@@ -17,6 +17,7 @@ from understudy.core.errors import (
     UnderstudyError,
     coded_error,
 )
+from understudy.core.trace_context import current_traceparent, traceparent_of
 from understudy.runs.deliveries import queue_deliveries, settle_local
 from understudy.runs.fence import FencedUnits
 from understudy.runs.lifecycle import RESUMES, RUN, TERMINAL, input_event, run_event, status_event
@@ -218,6 +219,8 @@ class RunExecutor:
     ready: Callable[[], None] = lambda: None
     # Called before the end, outside any transaction, with the last text: scrubs it ahead of time.
     prescrub: Callable[[Run, str], None] = lambda _, __: None
+    # Whether what a run calls is part of a span of the run; else it is part of its caller's.
+    has_spans: bool = False
     # Runs of one user that are in flight; None is no limit.
     most_in_flight: int | None = None
 
@@ -242,6 +245,9 @@ class RunExecutor:
             if begun is None:
                 return
             run, steps, snapshot, read = begun
+            parent = run.request.traceparent
+            own = traceparent_of(run_id, parent) if self.has_spans else parent
+            current_traceparent.set(own)
             if run.stop_request is not None:
                 stop.set(run.stop_request)
             execution = RunExecution(run=run, steps=steps, stop=stop, snapshot=snapshot, read=read)

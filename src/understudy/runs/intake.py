@@ -13,6 +13,7 @@ from understudy.core.ids import new_id
 from understudy.core.principal import Principal
 from understudy.core.scope import Scope
 from understudy.core.text import preview
+from understudy.core.trace_context import current_traceparent
 from understudy.i18n.locales import locale_of
 from understudy.providers.registry import RouteInfo
 from understudy.runs.deliveries import pending_deliveries
@@ -172,6 +173,7 @@ def _request_of(submission: Submission, run_input: RunInput) -> RunRequest:
         source_kind=submission.source_kind,
         actor_id=submission.actor_id,
         text_preview=preview(submission.preview or run_input.text) or None,
+        traceparent=current_traceparent.get(),
     )
 
 

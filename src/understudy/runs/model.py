@@ -110,6 +110,8 @@ class RunRequest:
     source_kind: str = "api"
     actor_id: str = "api-user"
     text_preview: str | None = None
+    # The trace of the request that submitted it, by W3C's header.
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         DatabaseConfig,
         DebugLevel,
         FileConfig,
+        OtelConfig,
         RouteConfig,
     )
     from understudy.settings.load import load_settings
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _MODULES: Final[Mapping[str, str]] = {
     "BackgroundConfig": "config_file",
+    "OtelConfig": "config_file",
     "DatabaseConfig": "config_file",
     "DebugLevel": "config_file",
     "FileConfig": "config_file",
@@ -60,6 +62,7 @@ __all__ = [
     "FileConfig",
     "Flags",
     "McpServerConfig",
+    "OtelConfig",
     "RouteConfig",
     "Settings",
     "SettingsError",

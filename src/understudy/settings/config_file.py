@@ -11,6 +11,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    HttpUrl,
     IPvAnyNetwork,
     ValidationError,
     ValidationInfo,
@@ -143,6 +144,17 @@ class BackgroundConfig(BaseModel):
     in_all: Annotated[int, Field(ge=0, le=1000)] = 16
 
 
+class OtelConfig(BaseModel):
+    """Where the spans of runs are sent; without an endpoint nowhere."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # `/v1/traces` is added.
+    endpoint: HttpUrl | None = None
+    # Whether spans carry what was said, without its secrets.
+    content: bool = False
+
+
 Days = Annotated[int, Field(ge=0, le=36_500)]
 
 
@@ -232,6 +244,7 @@ class FileConfig(BaseModel):
     evolution: EvolutionConfig = Field(default_factory=EvolutionConfig)
     retention: RetentionConfig = Field(default_factory=RetentionConfig)
     background: BackgroundConfig = Field(default_factory=BackgroundConfig)
+    otel: OtelConfig = Field(default_factory=OtelConfig)
     database: DatabaseConfig = Field(default_factory=DatabaseConfig)
     runs: RunsConfig = Field(default_factory=RunsConfig)
 
@@ -271,6 +284,7 @@ def _not_a_setting(key: str) -> str:
         "evolution.": EvolutionConfig,
         "retention.": RetentionConfig,
         "background.": BackgroundConfig,
+        "otel.": OtelConfig,
         "database.": DatabaseConfig,
         "runs.": RunsConfig,
         "": FileConfig,

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from understudy.settings.config_file import (
     SOUL_CHANGE_PERCENT,
     BackgroundConfig,
+    OtelConfig,
     RetentionConfig,
     RunsConfig,
 )
@@ -58,24 +59,20 @@ def _database(settings: Settings) -> Iterator[tuple[str, object]]:
 
 def _from_file(settings: Settings) -> Iterator[str]:
     """The config tables that differ from the defaults."""
-    if settings.fetch_allow:
-        yield "fetch"
-    if settings.skill_roots:
-        yield "skills"
-    if settings.isolation != "shared":
-        yield "isolation"
-    if settings.trusted_proxies:
-        yield "trusted_proxies"
-    if settings.guard_allow_acknowledged:
-        yield "guard"
-    if dict(settings.retention_days) != RetentionConfig().model_dump():
-        yield "retention"
-    if settings.background != BackgroundConfig():
-        yield "background"
-    if settings.max_runs_in_flight_per_user != RunsConfig().max_in_flight_per_user:
-        yield "runs"
-    if settings.soul_change_percent != SOUL_CHANGE_PERCENT:
-        yield "evolution"
+    most_in_flight = RunsConfig().max_in_flight_per_user
+    differs = {
+        "fetch": bool(settings.fetch_allow),
+        "skills": bool(settings.skill_roots),
+        "isolation": settings.isolation != "shared",
+        "trusted_proxies": bool(settings.trusted_proxies),
+        "guard": settings.guard_allow_acknowledged,
+        "retention": dict(settings.retention_days) != RetentionConfig().model_dump(),
+        "background": settings.background != BackgroundConfig(),
+        "otel": settings.otel != OtelConfig(),
+        "runs": settings.max_runs_in_flight_per_user != most_in_flight,
+        "evolution": settings.soul_change_percent != SOUL_CHANGE_PERCENT,
+    }
+    yield from (name for name, is_other in differs.items() if is_other)
 
 
 def route_rows(settings: Settings) -> list[dict[str, Any]]:

@@ -89,6 +89,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] | None = None) ->
         trusted_proxies=tuple(map(str, file.trusted_proxies)),
         soul_change_percent=file.evolution.soul_change_percent,
         background=file.background,
+        otel=file.otel,
         max_runs_in_flight_per_user=file.runs.max_in_flight_per_user or None,
         retention_days=file.retention.model_dump(),
         environment=env,

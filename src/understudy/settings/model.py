@@ -14,6 +14,7 @@ from understudy.settings.config_file import (
     BackgroundConfig,
     DatabaseConfig,
     DebugLevel,
+    OtelConfig,
     RetentionConfig,
     Role,
     RouteConfig,
@@ -67,6 +68,8 @@ class Settings:
     )
     # Limits on background tasks: how many, and for how long.
     background: BackgroundConfig = field(default_factory=BackgroundConfig)
+    # Where the spans of runs are sent.
+    otel: OtelConfig = field(default_factory=OtelConfig)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     # The source of each value: `flag`, `environment`, `file` or `default`.
     sources: Mapping[str, str] = field(default_factory=dict)

@@ -140,6 +140,8 @@ class RunRequestView(View):
     model: Omitted[str] = None
     approval_count: Omitted[int] = None
     question_count: Omitted[int] = None
+    traceparent: Omitted[str] = None
+    """The trace of the request that submitted it."""
 
 
 class UsageView(View):
