@@ -375,7 +375,7 @@ def test_what_an_undone_unit_saw_is_not_remembered_as_true(scenery: MountedRollo
 
     def seen_and_undone() -> None:
         with scenery.units.write() as unit:
-            unit.rollouts.update(doomed, expected_revision=record.revision)
+            unit.rollouts.update(doomed, expected_version=record.revision)
             [one] = scenery.promoted.offered(unit, None)
             assert one.description == "never was"
             raise KeyError

@@ -88,7 +88,7 @@ def test_a_change_that_comes_to_nothing_changes_no_files(scenery: MountedRollout
             scenery.mounting.after(unit, record)
             unit.rollouts.update(
                 make_rollout(NAME, source_learning_id="lrn_1", status=Stage.REVOKED, revision=99),
-                expected_revision=record.revision,
+                expected_version=record.revision,
             )
             raise KeyError
 

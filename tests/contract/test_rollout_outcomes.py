@@ -532,6 +532,6 @@ def test_what_deserves_a_look_is_found_by_it(active: WatchedRollouts) -> None:
     with active.units.write() as unit:
         unit.rollouts.update(
             replace(demoted, is_demoted=False, revision=demoted.revision + 1),
-            expected_revision=demoted.revision,
+            expected_version=demoted.revision,
         )
         assert unit.rollouts.flagged(limit=5) == ()

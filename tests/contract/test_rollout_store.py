@@ -153,10 +153,10 @@ def test_a_change_on_top_of_an_older_state_is_refused(units: Units) -> None:
     changed = replace(rollout, status=Stage.VERIFIED, revision=2)
     with units.write() as unit:
         assert unit.rollouts.get(rollout.skill_name, lock=True) == rollout
-        unit.rollouts.update(changed, expected_revision=1)
+        unit.rollouts.update(changed, expected_version=1)
 
     with pytest.raises(StaleVersion), units.write() as unit:
-        unit.rollouts.update(replace(rollout, status=Stage.REVOKED), expected_revision=1)
+        unit.rollouts.update(replace(rollout, status=Stage.REVOKED), expected_version=1)
 
     with units.read() as unit:
         assert unit.rollouts.get(rollout.skill_name) == changed
@@ -365,7 +365,7 @@ def test_a_definition_that_was_changed_behind_its_back_is_not_taken_for_the_kept
     other = replace(bad, definition=make_definition("bad-one", instructions="Do something else."))
     with units.write() as unit:
         unit.rollouts.add_snapshot(make_snapshot(bad))
-        unit.rollouts.update(other, expected_revision=1)
+        unit.rollouts.update(other, expected_version=1)
         tear(unit, rollouts, fingerprint=bad.fingerprint)
         tear(unit, rollout_snapshots, status="active")
 

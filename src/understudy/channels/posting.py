@@ -137,7 +137,7 @@ class Posting:
             created_at_ms=now,
             position=position,
         )
-        unit.channel_messages.add(message)
+        unit.channel_messages.insert(message)
         for asset_id in dict.fromkeys(message.asset_ids):
             refer(unit, asset_id, ReferenceKind.CHANNEL, channel.channel_id)
         self._note_thread(unit, channel, message, topic or Topic())

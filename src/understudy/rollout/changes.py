@@ -180,7 +180,7 @@ class RolloutChanges:
         changed = replace(after, revision=before.revision + 1, updated_at_ms=self.now_ms)
         if after.status is not before.status:
             changed = replace(changed, stage_began_at_ms=self.now_ms)
-        self.unit.rollouts.update(changed, expected_revision=before.revision)
+        self.unit.rollouts.update(changed, expected_version=before.revision)
         if (before.is_live, before.tried) != (changed.is_live, changed.tried):
             # Trials of the former definition no longer count.
             self.unit.after_commit(partial(self.transactions.stop_trials, changed.skill_name))

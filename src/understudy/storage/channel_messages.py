@@ -8,14 +8,11 @@ import sqlalchemy as sa
 
 from understudy.channels.model import OVER, ChannelMessage, MessageReactions, ThreadWork, TopicKind
 from understudy.core.page import Page, PageRequest
-from understudy.storage.engine import Dialect
 from understudy.storage.rows import (
     folded,
     from_row,
     insert_new,
     search_text,
-    select_page,
-    to_row,
     upsert_of,
 )
 from understudy.storage.schema import (
@@ -24,7 +21,6 @@ from understudy.storage.schema import (
     channel_threads,
 )
 from understudy.storage.table import Table
-from understudy.storage.visible_connection import VisibleConnection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,32 +31,17 @@ class LastWord:
     at_ms: int
 
 
-class ChannelMessageStore:
-    """Messages, reactions and threads in three tables."""
+class ChannelMessageStore(Table[ChannelMessage]):
+    """Messages and reactions in two tables; a message is read with its reactions."""
 
-    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
-
-    def get(self, message_id: str) -> ChannelMessage | None:
-        """One message with its reactions."""
-        return self._one(channel_messages.c.message_id == message_id)
+    table = channel_messages
+    kind = ChannelMessage
+    order = ("position",)
+    newest_first = True
 
     def of_run(self, run_id: str) -> ChannelMessage | None:
         """The message that a run published."""
-        return self._one(channel_messages.c.source_run_id == run_id)
-
-    def add(self, message: ChannelMessage) -> None:
-        """Store a new message."""
-        names = (part.file_name for part in message.parts if part.file_name)
-        searched = (message.sender.id, message.sender.display_name, message.content, *names)
-        row = {
-            **to_row(message, channel_messages),
-            "root_id": message.root_id,
-            "source_run_id": message.metadata.get("source_run_id"),
-            "search": search_text(*searched),
-        }
-        self._connection.execute(sa.insert(channel_messages), row)
+        return self._one(self._select(source_run_id=run_id))
 
     def latest(
         self,
@@ -71,25 +52,16 @@ class ChannelMessageStore:
         query: str | None = None,
     ) -> Page[ChannelMessage]:
         """The latest messages in order; the cursor leads to earlier ones."""
-        select = sa.select(channel_messages).where(channel_messages.c.channel_id == channel_id)
-        if root_id is not None:
-            select = select.where(channel_messages.c.root_id == root_id)
+        select = self._select(channel_id=channel_id, root_id=root_id)
         if query:
             select = select.where(self._dialect.contains(channel_messages.c.search, folded(query)))
-        page = select_page(
-            self._connection,
-            select,
-            request,
-            by=(channel_messages.c.position,),
-            read=_read,
-            descending=True,
-        )
+        page = self._page(request, select)
         return replace(page, items=self.with_reactions(tuple(reversed(page.items))))
 
     def by_ids(self, message_ids: Sequence[str]) -> dict[str, ChannelMessage]:
         """The messages among these ids that exist, with their reactions."""
-        query = sa.select(channel_messages).where(channel_messages.c.message_id.in_(message_ids))
-        found = tuple(_read(row) for row in self._connection.execute(query))
+        query = self._select(channel_messages.c.message_id.in_(message_ids))
+        found = tuple(map(self._read, self._connection.execute(query)))
         return {message.message_id: message for message in self.with_reactions(found)}
 
     def with_reactions(self, messages: Sequence[ChannelMessage]) -> tuple[ChannelMessage, ...]:
@@ -136,17 +108,9 @@ class ChannelMessageStore:
 
     def last_of_people(self, channel_id: str, root_id: str | None) -> ChannelMessage | None:
         """The last message of a person, in the channel or in one thread of it."""
-        query = (
-            sa.select(channel_messages)
-            .where(channel_messages.c.channel_id == channel_id)
-            .where(channel_messages.c.sender_session_id.is_(None))
-            .order_by(channel_messages.c.position.desc())
-            .limit(1)
-        )
-        if root_id is not None:
-            query = query.where(channel_messages.c.root_id == root_id)
-        row = self._connection.execute(query).first()
-        return None if row is None else self.with_reactions((_read(row),))[0]
+        is_of_person = channel_messages.c.sender_session_id.is_(None)
+        query = self._select(is_of_person, channel_id=channel_id, root_id=root_id)
+        return self._one(query.order_by(channel_messages.c.position.desc()).limit(1))
 
     def replies_to(self, message: ChannelMessage) -> int:
         """How many agent messages came after a message, without late replies to earlier ones."""
@@ -160,13 +124,28 @@ class ChannelMessageStore:
         answers = {message.message_id}
         for row in self._connection.execute(query):
             is_of_turn = row.source_run_id is not None
-            if not is_of_turn or _read(row).reply_to_message_id in answers:
+            if not is_of_turn or self._read(row).reply_to_message_id in answers:
                 answers.add(row.message_id)
         return len(answers) - 1
 
-    def _one(self, is_it: sa.ColumnElement[bool]) -> ChannelMessage | None:
-        row = self._connection.execute(sa.select(channel_messages).where(is_it)).first()
-        return None if row is None else self.with_reactions((_read(row),))[0]
+    def _one(
+        self, query: sa.Select[Any], values: Mapping[str, Any] | None = None, *, lock: bool = False
+    ) -> ChannelMessage | None:
+        found = super()._one(query, values, lock=lock)
+        return None if found is None else self.with_reactions((found,))[0]
+
+    def _row(self, message: ChannelMessage) -> dict[str, Any]:
+        names = (part.file_name for part in message.parts if part.file_name)
+        searched = (message.sender.id, message.sender.display_name, message.content, *names)
+        return {
+            **super()._row(message),
+            "root_id": message.root_id,
+            "source_run_id": message.metadata.get("source_run_id"),
+            "search": search_text(*searched),
+        }
+
+    def _read(self, row: Any) -> ChannelMessage:
+        return from_row(row, ChannelMessage, reactions=[])
 
 
 _REACTIONS = (
@@ -189,10 +168,6 @@ def _grouped(by_emoji: Mapping[str, Sequence[str]]) -> tuple[MessageReactions, .
     return tuple(
         MessageReactions(emoji=emoji, actor_ids=tuple(actors)) for emoji, actors in by_emoji.items()
     )
-
-
-def _read(row: Any) -> ChannelMessage:
-    return from_row(row, ChannelMessage, reactions=[])
 
 
 class ThreadStore(Table[ThreadWork]):

@@ -1,6 +1,6 @@
 """The store of rollouts: records and events, the canary secret, and expiries of sources."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -30,7 +30,6 @@ from understudy.storage.rows import (
     from_row,
     insert_new,
     readable,
-    replace_version,
     select_page,
     to_row,
 )
@@ -43,47 +42,39 @@ from understudy.storage.schema import (
     rollouts,
 )
 from understudy.storage.schema.rollouts import FLAGGED, LIVE, MOUNTED, WATCHED
+from understudy.storage.table import Table
 from understudy.storage.visible_connection import VisibleConnection
 
 
-class RolloutStore(EvidenceQueries, SnapshotQueries):
-    """Rollouts by the name of their skill, with their events, evidence and snapshots."""
+class RolloutStore(Table[Rollout], EvidenceQueries, SnapshotQueries):
+    """Rollouts by the name of their skill, with their events, evidence and snapshots.
+
+    One is not added when its name is taken, or when its learning has a live one.
+    """
+
+    table = rollouts
+    kind = Rollout
+    counter = "revision"
 
     def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        super().__init__(connection)
-        self._dialect = dialect
+        Table.__init__(self, connection, dialect)
+        EvidenceQueries.__init__(self, connection)
 
-    def get(self, skill_name: str, *, lock: bool = False) -> Rollout | None:
+    def get(self, *key: str, lock: bool = False) -> Rollout | None:
         """One rollout; `lock` holds its row until the unit ends."""
-        if not skill_name.isprintable():
-            # No rollout has such a name, and PostgreSQL rejects it.
-            return None
-        return self._one(self._dialect.locked(_ONE) if lock else _ONE, skill_name)
-
-    def add(self, rollout: Rollout) -> bool:
-        """Add a rollout; False when the name is taken, or its learning has a live one."""
-        return insert_new(self._connection, rollouts, rollout_row(rollout))
-
-    def update(self, rollout: Rollout, *, expected_revision: int) -> None:
-        """Replace a rollout; raises `StaleVersion` when its revision changed."""
-        replace_version(
-            self._connection,
-            rollouts,
-            rollouts.c.skill_name == rollout.skill_name,
-            rollout_row(rollout),
-            expected_version=expected_revision,
-            counter="revision",
-        )
+        # No rollout has an unprintable name, and PostgreSQL rejects it.
+        return super().get(*key, lock=lock) if all(map(str.isprintable, key)) else None
 
     def page(self, request: PageRequest, *, narrowed: RolloutFilter) -> Page[Rollout]:
         """Rollouts by name."""
-        query = sa.select(rollouts).where(*_conditions(narrowed))
-        by = (rollouts.c.skill_name,)
-        return select_page(self._connection, query, request, by=by, read=read_rollout)
+        learning_id = narrowed.source_learning_id
+        return self._page(
+            request, self._select(source_learning_id=learning_id, status=narrowed.status)
+        )
 
     def live_of(self, learning_id: str) -> Rollout | None:
         """The live rollout that a learning was promoted to."""
-        return self._one(_LIVE_OF, learning_id)
+        return self._one(_LIVE_OF, {"wanted": learning_id})
 
     def live_name_of(self, learning_id: str) -> str | None:
         """The name of the live rollout of a learning, also of a damaged one."""
@@ -152,13 +143,11 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
 
     def verified_by_a_run(self, stages: Collection[Stage]) -> tuple[Rollout, ...]:
         """The rollouts of some stages whose definition a run has verified, by name."""
-        rows = self._connection.execute(_VERIFIED, {"wanted": [str(it) for it in stages]}).all()
-        return tuple(readable(rows, read_rollout))
+        return self._many(_VERIFIED, {"wanted": [str(it) for it in stages]})
 
     def flagged(self, *, limit: int) -> tuple[Rollout, ...]:
         """The rollouts that are held or were demoted, last changed first."""
-        rows = self._connection.execute(_FLAGGED, {"most": limit}).all()
-        return tuple(readable(rows, read_rollout))
+        return self._many(_FLAGGED, {"most": limit})
 
     def add_event(self, event: LifecycleEvent) -> None:
         """Add an event."""
@@ -197,9 +186,11 @@ class RolloutStore(EvidenceQueries, SnapshotQueries):
             for row in self._connection.execute(_RECENT, {"wanted": list(some), "most": limit})
         ]
 
-    def _one(self, query: sa.Select[Any], wanted: str) -> Rollout | None:
-        row = self._connection.execute(query, {"wanted": wanted}).first()
-        return None if row is None else read_rollout(row)
+    def _row(self, rollout: Rollout) -> dict[str, Any]:
+        return rollout_row(rollout)
+
+    def _read(self, row: Any) -> Rollout:
+        return read_rollout(row)
 
 
 _read_event = partial(from_row, kind=LifecycleEvent)
@@ -289,13 +280,6 @@ _RECENT: Final = (
 )
 
 
-def _conditions(narrowed: RolloutFilter) -> Iterator[sa.ColumnElement[bool]]:
-    if narrowed.source_learning_id is not None:
-        yield rollouts.c.source_learning_id == narrowed.source_learning_id
-    if narrowed.status is not None:
-        yield rollouts.c.status == str(narrowed.status)
-
-
 ONLY: Final = "canary"
 
 
@@ -315,7 +299,6 @@ class CanarySecretStore:
         return insert_new(self._connection, canary_secret, values)
 
 
-_read_event = partial(from_row, kind=LifecycleEvent)
 # Runs for every prompt while there is a canary.
 _GET: Final = sa.select(canary_secret.c.secret)
 
