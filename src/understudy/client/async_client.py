@@ -9,6 +9,7 @@ import httpx2
 from understudy.client.address import checked_url, http_options
 from understudy.client.calls import Json, at
 from understudy.client.errors import UnavailableError, UnreachableError
+from understudy.client.one_line import Reply, learning_of
 from understudy.client.operations import (
     DaemonCalls,
     LearningsCalls,
@@ -29,6 +30,7 @@ from understudy.client.transport import AsyncRetries, AsyncTransport
 if TYPE_CHECKING:
     from understudy.core.page import Page
     from understudy.learnings.model import LearningUse
+    from understudy.learnings.publication import PublishedLearning
     from understudy.wire.rollouts import TrialView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import StatusView
@@ -175,6 +177,28 @@ class AsyncClient(Operations[AsyncTransport]):
     async def close(self) -> None:
         """Close the connections."""
         await self.transport.http.aclose()
+
+    async def chat(
+        self,
+        text: str,
+        *,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> Reply:
+        """Send a message to an agent, in a new session or a known one, and wait for the reply."""
+        from understudy.wire.sessions import CreateSession
+
+        wanted = CreateSession(session_id=session_id, agent_id=agent_id)
+        session = await self.sessions.create(wanted)
+        run = await self.runs.submit(session.session_id, text)
+        return Reply.of(await self.runs.wait_settled(run.run_id, timeout_s=timeout_s))
+
+    async def learn(
+        self, content: str, *, kind: str | None = None, always: bool = False
+    ) -> "PublishedLearning":
+        """Publish a statement as a learning of the workspace."""
+        return await self.learnings.create(learning_of(content, kind=kind, always=always))
 
     async def status(self) -> "StatusView":
         """The status of the daemon."""

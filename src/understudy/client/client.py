@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from understudy.client.address import checked_url, http_options
 from understudy.client.calls import HttpCall, Json, QueryValue, at, post
 from understudy.client.errors import UnavailableError, UnreachableError
+from understudy.client.one_line import Reply, learning_of
 from understudy.client.operation import RAW
 from understudy.client.operations import (
     DaemonCalls,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from understudy.client.loopback import Loopback
     from understudy.client.streams import StreamEvent
     from understudy.learnings.model import LearningUse
+    from understudy.learnings.publication import PublishedLearning
     from understudy.wire.rollouts import TrialView
     from understudy.wire.runs import RunView
     from understudy.wire.runtime import StatusView
@@ -223,6 +225,28 @@ class Client(Operations[Transport]):
         """Let the connections go."""
         if self.transport.is_open:
             self.transport.http.close()
+
+    def chat(
+        self,
+        text: str,
+        *,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> Reply:
+        """Send a message to an agent, in a new session or a known one, and wait for the reply."""
+        from understudy.wire.sessions import CreateSession
+
+        wanted = CreateSession(session_id=session_id, agent_id=agent_id)
+        session = self.sessions.create(wanted)
+        run = self.runs.submit(session.session_id, text)
+        return Reply.of(self.runs.wait_settled(run.run_id, timeout_s=timeout_s))
+
+    def learn(
+        self, content: str, *, kind: str | None = None, always: bool = False
+    ) -> "PublishedLearning":
+        """Publish a statement as a learning of the workspace."""
+        return self.learnings.create(learning_of(content, kind=kind, always=always))
 
     def status(self) -> "StatusView":
         """The status of the daemon."""

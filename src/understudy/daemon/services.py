@@ -95,6 +95,7 @@ from understudy.storage.postgres import SUGGESTIONS_LOCK
 from understudy.storage.unit import Unit
 from understudy.storage.unlearn_compaction import compact
 from understudy.telemetry.metrics import Metrics
+from understudy.tools.python import python_tools
 from understudy.tools.registry import ToolRegistry
 from understudy.tools.shell import ShellProgram
 from understudy.unlearn.retirement import Retirer
@@ -271,9 +272,9 @@ class Services:
         return metrics
 
     def _tools(self) -> ToolRegistry:
-        """The built-in tools, each with its services."""
+        """The built-in tools, each with its services, and those of installed packages."""
         resources, settings = self.resources, self.resources.settings
-        return ToolRegistry(
+        built_in = ToolRegistry(
             toolkit(
                 units=resources.units,
                 clock=resources.clock,
@@ -302,6 +303,7 @@ class Services:
                 suggestions=self.learning.suggestions,
             )
         )
+        return built_in.extended(tuple(python_tools(built_in.names())))
 
     @cached_property
     def prompt_previews(self) -> PromptPreviews:
