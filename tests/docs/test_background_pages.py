@@ -15,7 +15,7 @@ from understudy.settings import BackgroundConfig
 from understudy.tools.shell import MAX_FLOOD_BYTES
 
 CONCEPT = (Path(__file__).parents[2] / "docs/concepts/background-tasks.md").read_text()
-PAGE = WorkedPage("background-tasks.md", re.compile(r"\b(?:run|apr|bgt)_[0-9a-f]{32}\b"))
+PAGE = WorkedPage("background-tasks.md", re.compile(r"\b(?:run|apr|bgt)_[0-9a-z]{26,32}\b"))
 
 
 def test_the_machine_is_drawn_as_it_is() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.api.live import Live
 from tests.support.worked_pages import WorkedPage
 
-PAGE = WorkedPage("evolving-agents.md", re.compile(r"\b(?:run|off|prp|skl)_[0-9a-f]{32}\b"))
+PAGE = WorkedPage("evolving-agents.md", re.compile(r"\b(?:run|off|prp|skl)_[0-9a-z]{26,32}\b"))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ STEPS = [
     for block in re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
     for step in STEP.findall(block)
 ]
-ID = re.compile(r"\b(?:run|cand|lrn)_[0-9a-f]{32}\b")
+ID = re.compile(r"\b(?:run|cand|lrn)_[0-9a-z]{26,32}\b")
 VARIES = (
     (ID, "ID"),
     (re.compile(r"\b\d+[smhd] ago|just now"), "AGO"),

@@ -36,7 +36,7 @@ def test_the_commands_on_the_page_work_one_after_the_other(fresh: Live, tmp_path
     last = str(fresh.run("demo", "Who knows the Atlas codename?")["run_id"])
     (tmp_path / "policy.json").write_text('{"max_prompt_entries": 1}')
     blocks = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-    text = re.sub(r"run_[0-9a-f]{32}", last, "".join(blocks))
+    text = re.sub(r"run_[0-9a-z]{26,32}", last, "".join(blocks))
     text = text.replace("policy.json", str(tmp_path / "policy.json"))
     lines = [shlex.split(line) for line in text.splitlines()]
 

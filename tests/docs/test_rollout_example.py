@@ -12,7 +12,7 @@ from tests.support.worked_pages import WorkedPage
 
 PAGE = WorkedPage(
     "rollout-worked-example.md",
-    re.compile(r"\b(?:run|cand|lrn|trl|ses)_[0-9a-f]{32}\b"),
+    re.compile(r"\b(?:run|cand|lrn|trl|ses)_[0-9a-z]{26,32}\b"),
     continued_by=("rollout-demotion-example.md",),
 )
 

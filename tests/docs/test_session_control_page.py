@@ -9,7 +9,7 @@ from tests.support.worked_pages import DOCS, WorkedPage
 from understudy.sessions.bindings import MAX_KEY_CHARS, MAX_KEYS
 from understudy.skills.active import MAX_ACTIVE, MAX_ALL_BYTES, MAX_BYTES, ActiveSkillState, LeftOut
 
-PAGE = WorkedPage("session-control.md", re.compile(r"\bskl_[0-9a-f]{32}\b"))
+PAGE = WorkedPage("session-control.md", re.compile(r"\bskl_[0-9a-z]{26,32}\b"))
 CONCEPT = (DOCS / "concepts" / "session-state.md").read_text()
 
 

@@ -11,7 +11,7 @@ from tests.support.command_line_in_process import typed
 from tests.support.worked_pages import WorkedPage
 
 PAGE = WorkedPage(
-    "skills.md", re.compile(r"\b(?:skl|run)_[0-9a-f]{32}\b|\brelease-notes\.\d{10}\b")
+    "skills.md", re.compile(r"\b(?:skl|run)_[0-9a-z]{26,32}\b|\brelease-notes\.\d{10}\b")
 )
 
 

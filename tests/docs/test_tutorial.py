@@ -11,7 +11,7 @@ from tests.support.daemon import wait_for
 from tests.support.worked_pages import WorkedPage
 
 PAGE = WorkedPage(
-    "first-hour.md", re.compile(r"\b(?:run|cand|lrn|apr)_[0-9a-f]{32}\b"), folder="tutorial"
+    "first-hour.md", re.compile(r"\b(?:run|cand|lrn|apr)_[0-9a-z]{26,32}\b"), folder="tutorial"
 )
 
 

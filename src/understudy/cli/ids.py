@@ -127,6 +127,9 @@ def add_hint(
 
     if not isinstance(problem, ProblemError) or "not_found" not in problem.code:
         return
+    # Some refusals say by themselves what there is.
+    if "there are" in str(problem):
+        return
     for name, kind in [*kinds.items(), ("route", "route")]:
         word = typed.get(name)
         if isinstance(word, str) and f"'{word}'" in str(problem):
