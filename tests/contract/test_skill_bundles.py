@@ -217,7 +217,7 @@ def test_deleting_twice_within_a_second_gives_two_places(units: Units) -> None:
     with units.write() as unit:
         delete(unit, first)
         revived = replace(first, revision=3)
-        unit.skills.update(revived, expected_revision=2)
+        unit.skills.update(revived, expected_version=2)
     assert put_one(units, "two") == 2
 
     with units.write() as unit:
@@ -235,7 +235,7 @@ def test_what_is_restored_is_back_in_its_place(units: Units, tmp_path: Path) -> 
     with units.write() as unit:
         unit.skill_bundles.restore(SLUG, name)
         restored = unit.skills.untrash(name)
-        unit.skills.update(replace(skill, revision=3), expected_revision=2)
+        unit.skills.update(replace(skill, revision=3), expected_version=2)
 
     assert restored is not None
     assert restored.skill == skill

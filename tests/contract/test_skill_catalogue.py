@@ -51,7 +51,7 @@ def internal(harness: SkillCatalogueHarness, slug: str, *grantees: str) -> Skill
 def change(harness: SkillCatalogueHarness, skill: Skill, **fields: Any) -> Skill:
     with harness.units.write() as unit:
         changed = replace(skill, revision=skill.revision + 1, **fields)
-        unit.skills.update(changed, expected_revision=skill.revision)
+        unit.skills.update(changed, expected_version=skill.revision)
     return changed
 
 
@@ -175,7 +175,7 @@ def test_what_an_undone_unit_saw_is_not_remembered_as_true(harness: SkillCatalog
 
     def seen_and_undone() -> None:
         with harness.units.write() as unit:
-            unit.skills.update(doomed, expected_revision=1)
+            unit.skills.update(doomed, expected_version=1)
             seen = harness.catalogue.offered(unit, agent_id="default", user_id="ann", session=None)
             assert [one.description for one in seen] == ["never was"]
             raise KeyError
@@ -249,7 +249,7 @@ class TestPins:
                 context=SkillContext.FORK,
                 revision=2,
             )
-            unit.skills.update(newer, expected_revision=1)
+            unit.skills.update(newer, expected_version=1)
         return newer
 
     def test_the_words_and_the_body_are_those_of_the_version(

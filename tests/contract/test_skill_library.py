@@ -73,7 +73,7 @@ def two_versions(harness: SkillCatalogueHarness, slug: str = "weekly", **fields:
         newer = replace(
             skill, version=version.number, digest=bundle.digest, size=bundle.size, revision=2
         )
-        unit.skills.update(newer, expected_revision=1)
+        unit.skills.update(newer, expected_version=1)
     return newer
 
 
@@ -125,7 +125,7 @@ def test_a_deleted_skill_looks_like_a_missing_one_to_its_owner_too(
     skill = harness.keep("weekly")
     with harness.units.write() as unit:
         gone = replace(skill, status=SkillStatus.DELETED, trash_name="weekly.1", revision=2)
-        unit.skills.update(gone, expected_revision=1)
+        unit.skills.update(gone, expected_version=1)
 
     for look in LOOKS:
         assert refusal(look, library, ANN, "weekly").code == "skill_not_found", look

@@ -78,7 +78,7 @@ def delete(units: Units, skill: Skill, name: str, at_ms: int = NOW) -> Skill:
     with units.write() as unit:
         left = TrashedSkill(trash_name=name, skill=skill, deleted_by="ann", deleted_at_ms=at_ms)
         unit.skills.trash(left)
-        unit.skills.update(gone, expected_revision=skill.revision)
+        unit.skills.update(gone, expected_version=skill.revision)
     return gone
 
 
@@ -142,10 +142,10 @@ def test_a_change_on_top_of_an_older_state_is_refused(units: Units) -> None:
     keep(units, skill)
     changed = replace(skill, description="Does it well", version=2, revision=2)
     with units.write() as unit:
-        unit.skills.update(changed, expected_revision=1)
+        unit.skills.update(changed, expected_version=1)
 
     with pytest.raises(StaleVersion), units.write() as unit:
-        unit.skills.update(replace(skill, name="lost", revision=2), expected_revision=1)
+        unit.skills.update(replace(skill, name="lost", revision=2), expected_version=1)
 
     with units.read() as unit:
         assert unit.skills.get(skill.skill_id) == changed
@@ -242,7 +242,7 @@ def test_who_makes_a_deleted_skill_anew_does_not_see_its_earlier_versions(units:
 
     anew = replace(skill, owner_id="bob", version=3, revision=3)
     with units.write() as unit:
-        unit.skills.update(anew, expected_revision=2)
+        unit.skills.update(anew, expected_version=2)
         unit.skills.add_version(make_version(skill, unit.skills.last_number(skill.slug) + 1))
 
     assert numbers(units, anew) == [3]
@@ -264,7 +264,7 @@ def test_what_a_deletion_left_comes_back_as_it_stood(units: Units) -> None:
 
     with units.write() as unit:
         back = unit.skills.untrash("weekly-report.1")
-        unit.skills.update(replace(gone, trash_name=None, revision=3), expected_revision=2)
+        unit.skills.update(replace(gone, trash_name=None, revision=3), expected_version=2)
 
     assert back is not None
     assert back.skill == skill
@@ -401,7 +401,7 @@ def test_who_holds_a_slug_keeps_others_away_until_the_end(units: Units) -> None:
         held.set()
         other.join(0.3)
         order.append("first")
-        unit.skills.update(make_skill(description="changed", revision=2), expected_revision=1)
+        unit.skills.update(make_skill(description="changed", revision=2), expected_version=1)
     other.join(10)
 
     assert order == ["first", "changed"]

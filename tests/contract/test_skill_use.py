@@ -204,7 +204,7 @@ def set_row(skilled: SkillRuns, slug: str, **fields: Any) -> None:
         skill = unit.skills.by_slug(slug)
         assert skill is not None
         changed = replace(skill, revision=skill.revision + 1, **fields)
-        unit.skills.update(changed, expected_revision=skill.revision)
+        unit.skills.update(changed, expected_version=skill.revision)
 
 
 async def test_a_misspelled_name_is_answered_with_what_was_meant(skilled: SkillRuns) -> None:

@@ -139,7 +139,7 @@ def test_a_list_shows_the_state_of_each_skill(home: WsSkillServer) -> None:
     skill = home.skill("listed")
     with home.units.write() as unit:
         changed = replace(skill, enabled=False, missing_deps=("pip:x",), revision=2)
-        unit.skills.update(changed, expected_revision=1)
+        unit.skills.update(changed, expected_version=1)
     with home.rpc("ann") as client:
         shown = {each["slug"]: each for each in client.ok("skills.list")["skills"]}
 
@@ -383,5 +383,5 @@ def as_system(home: WsSkillServer, skill: Skill) -> Skill:
     """Have a skill be one that came with the product."""
     with home.units.write() as unit:
         changed = replace(skill, origin=SkillOrigin.SYSTEM, revision=skill.revision + 1)
-        unit.skills.update(changed, expected_revision=skill.revision)
+        unit.skills.update(changed, expected_version=skill.revision)
     return home.stored(skill.slug)

@@ -34,7 +34,7 @@ def delete(unit: Unit, skill: Skill) -> str:
         TrashedSkill(trash_name=name, skill=skill, deleted_by="ann", deleted_at_ms=NOW)
     )
     gone = replace(skill, status=SkillStatus.DELETED, trash_name=name, revision=skill.revision + 1)
-    unit.skills.update(gone, expected_revision=skill.revision)
+    unit.skills.update(gone, expected_version=skill.revision)
     return name
 
 

@@ -45,7 +45,7 @@ def patch(unit: Unit) -> None:
     assert skill is not None
     version = keep_version(unit, skill, make_bundle("two", FILES))
     changed = replace(skill, version=version.number, revision=skill.revision + 1)
-    unit.skills.update(changed, expected_revision=skill.revision)
+    unit.skills.update(changed, expected_version=skill.revision)
 
 
 def delete(unit: Unit) -> None:
@@ -57,7 +57,7 @@ def delete(unit: Unit) -> None:
         TrashedSkill(trash_name=name, skill=skill, deleted_by="ann", deleted_at_ms=NOW)
     )
     gone = replace(skill, status=SkillStatus.DELETED, trash_name=name, revision=skill.revision + 1)
-    unit.skills.update(gone, expected_revision=skill.revision)
+    unit.skills.update(gone, expected_version=skill.revision)
 
 
 def restore(unit: Unit) -> None:
@@ -69,7 +69,7 @@ def restore(unit: Unit) -> None:
     back = unit.skills.untrash(skill.trash_name)
     assert back is not None
     revived = replace(back.skill, revision=skill.revision + 1)
-    unit.skills.update(revived, expected_revision=skill.revision)
+    unit.skills.update(revived, expected_version=skill.revision)
 
 
 Change = Callable[[Unit], None]

@@ -36,7 +36,7 @@ class SkillChange:
     def save(self, skill: Skill, **fields: Any) -> Skill:
         """Update fields of a skill; the caller has locked its slug."""
         changed = replace(skill, **fields, updated_at_ms=self.at_ms, revision=skill.revision + 1)
-        self.unit.skills.update(changed, expected_revision=skill.revision)
+        self.unit.skills.update(changed, expected_version=skill.revision)
         return changed
 
     def record(

@@ -44,7 +44,7 @@ def _serve(
     is_newer = skill.own_version is not None and skill.own_version > version.number
     now = replace(now, own_version=skill.own_version if is_newer else None)
     change.require_name(now.slug, now.name, skill)
-    change.unit.skills.update(now, expected_revision=skill.revision)
+    change.unit.skills.update(now, expected_version=skill.revision)
     for older in change.unit.skills.drafts_of(skill.skill_id):
         if older.number < version.number and not older.is_accepted:
             change.unit.skills.decide(_decided(change, older, VersionState.REJECTED))

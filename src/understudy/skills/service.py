@@ -440,7 +440,7 @@ def undelete(
         revision=now.revision + 1,
         updated_at_ms=change.at_ms,
     )
-    unit.skills.update(back, expected_revision=now.revision)
+    unit.skills.update(back, expected_version=now.revision)
     version = unit.skills.version(back.skill_id, back.version)
     if version is None:
         raise coded_error("skills/skill_version_not_found", slug=slug, number=back.version)

@@ -380,7 +380,7 @@ def put(
         unit.skills.add(skill)
     unit.skills.add_version(version)
     if before is not None:
-        unit.skills.update(skill, expected_revision=before.revision)
+        unit.skills.update(skill, expected_version=before.revision)
 
 
 def next_row(

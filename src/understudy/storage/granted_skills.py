@@ -25,7 +25,9 @@ from understudy.storage.schema import (
 
 G = TypeVar("G", AgentGrant, UserGrant)
 
-COLUMNS: Final = tuple(column for column in skills.c if column.name not in {"search", "sort_name"})
+# Columns that no record is read from.
+NOT_READ: Final = frozenset({"search", "sort_name"})
+COLUMNS: Final = tuple(column for column in skills.c if column.name not in NOT_READ)
 # Prefixes of the columns of a joined grant.
 OF_AGENT: Final = "agent_"
 OF_USER: Final = "user_"

@@ -34,6 +34,7 @@ from understudy.storage.granted_skills import (
     IS_OF_THIS_LIFE,
     MAYBE_OPEN,
     MAYBE_OPEN_STAMP,
+    NOT_READ,
     OPEN_TO_EVERYBODY,
     WITH_GRANTS,
     of_agent,
@@ -45,10 +46,8 @@ from understudy.storage.granted_skills import (
 from understudy.storage.rows import (
     folded,
     from_row,
-    insert_new,
     read_record,
     readable,
-    replace_version,
     search_text,
     select_page,
     to_row,
@@ -61,15 +60,16 @@ from understudy.storage.schema import (
     skills,
 )
 from understudy.storage.schema.skills import OPEN_VERSION
-from understudy.storage.visible_connection import VisibleConnection
+from understudy.storage.table import Table
 
 
-class SkillStore:
+class SkillStore(Table[Skill]):
     """Skills, their versions, and deleted skills. A slug has one row, deleted or not."""
 
-    def __init__(self, connection: VisibleConnection, dialect: Dialect) -> None:
-        self._connection = connection
-        self._dialect = dialect
+    table = skills
+    kind = Skill
+    counter = "revision"
+    unread = NOT_READ
 
     def lock(self, slug: str) -> None:
         """Lock a slug against changes by other processes and daemons until the unit ends.
@@ -93,18 +93,12 @@ class SkillStore:
         if row is None:
             return None
         skill = _salvaged(row)
-        self._connection.execute(
-            sa.update(skills).where(skills.c.slug == slug).values(_skill_row(skill))
-        )
+        self.update(skill)
         return skill
-
-    def get(self, skill_id: str) -> Skill | None:
-        """One skill."""
-        return self._one(_BY_ID, skill=skill_id)
 
     def by_slug(self, slug: str) -> Skill | None:
         """The skill of a slug, deleted or not."""
-        return self._one(_BY_SLUG, slug=slug)
+        return self._one(_BY_SLUG, {"slug": slug})
 
     def slugs_among(self, slugs: Collection[str]) -> frozenset[str]:
         """The slugs among `slugs` that a skill has, deleted or not."""
@@ -116,21 +110,6 @@ class SkillStore:
             for slug in self._connection.execute(_SLUGS_AMONG, {"slugs": list(some)}).scalars()
         )
 
-    def add(self, skill: Skill) -> bool:
-        """Insert a skill; False when the slug is taken."""
-        return insert_new(self._connection, skills, _skill_row(skill))
-
-    def update(self, skill: Skill, *, expected_revision: int) -> None:
-        """Update a skill; `StaleVersion` when it changed meanwhile."""
-        replace_version(
-            self._connection,
-            skills,
-            skills.c.skill_id == skill.skill_id,
-            _skill_row(skill),
-            expected_version=expected_revision,
-            counter="revision",
-        )
-
     def page(self, request: PageRequest, *, narrowed: SkillFilter) -> Page[Skill]:
         """Skills by name."""
         query = sa.select(*COLUMNS, skills.c.sort_name)
@@ -139,7 +118,7 @@ class SkillStore:
             query.where(*_conditions(narrowed, self._dialect)),
             request,
             by=BY_NAME,
-            read=_read_skill,
+            read=self._read,
         )
 
     def page_of_agent(
@@ -182,7 +161,7 @@ class SkillStore:
     def open_to_everybody(self) -> tuple[GrantedSkill, ...]:
         """The skills that are open to everybody, by name; grants are not read."""
         rows = self._connection.execute(OPEN_TO_EVERYBODY).all()
-        return tuple(GrantedSkill(skill=skill) for skill in readable(rows, _read_skill))
+        return tuple(GrantedSkill(skill=skill) for skill in readable(rows, self._read))
 
     def with_grants(self, skill_id: str, *, agent_id: str, user_id: str) -> GrantedSkill | None:
         """One skill with its grants to an agent and a user, whatever its status."""
@@ -333,12 +312,20 @@ class SkillStore:
             self._connection, query, request, by=by, read=_read_trashed, descending=True
         )
 
-    def _one(self, query: sa.Select[Any], **named: str) -> Skill | None:
-        if not all(map(str.isprintable, named.values())):
-            # No skill has an unprintable slug, and some databases reject such a value.
+    def _one(
+        self, query: sa.Select[Any], values: Mapping[str, Any] | None = None, *, lock: bool = False
+    ) -> Skill | None:
+        # No skill has an unprintable slug or id, and some databases reject such a value.
+        if not all(map(str.isprintable, (values or {}).values())):
             return None
-        row = self._connection.execute(query, named).first()
-        return None if row is None else _read_skill(row)
+        return super()._one(query, values, lock=lock)
+
+    def _row(self, skill: Skill) -> dict[str, Any]:
+        return {
+            **super()._row(skill),
+            "sort_name": sort_name(skill.name),
+            "search": search_text(skill.slug, skill.name, skill.description, *skill.tags),
+        }
 
     @contextmanager
     def _reading_grants(self) -> Iterator[None]:
@@ -359,7 +346,6 @@ class SkillStore:
 # The largest value of an integer column.
 _MOST_VERSIONS: Final = 2**31 - 1
 _COUNTS: Final = sa.select(skills.c.status, sa.func.count()).group_by(skills.c.status)
-_BY_ID: Final = sa.select(*COLUMNS).where(skills.c.skill_id == sa.bindparam("skill"))
 _BY_SLUG: Final = sa.select(*COLUMNS).where(skills.c.slug == sa.bindparam("slug"))
 _SLUGS_AMONG: Final = sa.select(skills.c.slug).where(
     skills.c.slug.in_(sa.bindparam("slugs", expanding=True))
@@ -481,18 +467,6 @@ _LAST_NUMBER: Final = (
 _PLACES: Final = sa.select(
     skills.c.slug, skill_versions.c.number, skill_versions.c.trash_name, skill_versions.c.digest
 ).select_from(_BY_SKILL)
-
-
-def _skill_row(skill: Skill) -> dict[str, Any]:
-    return {
-        **to_row(skill, skills),
-        "sort_name": sort_name(skill.name),
-        "search": search_text(skill.slug, skill.name, skill.description, *skill.tags),
-    }
-
-
-def _read_skill(row: Any) -> Skill:
-    return from_row(row, Skill)
 
 
 def _read_version(row: Any) -> SkillVersion:
