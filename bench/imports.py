@@ -11,6 +11,7 @@ import psutil
 from bench.report import figure, heading
 from tests.support.daemon import DaemonProcess
 from tests.support.transcripts import Claude
+from understudy.cli.imports import PART_BYTES, PARTS
 
 MEGABYTE: Final = 1024 * 1024
 SIZE: Final = 100 * MEGABYTE
@@ -59,13 +60,15 @@ def _cost(daemon: DaemonProcess, process: psutil.Process, path: Path) -> tuple[f
 
 def _import(daemon: DaemonProcess, path: Path) -> int:
     """Import a file as the command does, part by part."""
-    body = {"source": "claude-code", "path": str(path), "max_bytes": 4 * MEGABYTE}
-    turns, cursor = 0, None
+    body: dict[str, object] = {"source": "claude-code", "path": str(path), "max_bytes": PART_BYTES}
+    turns = 0
     while True:
-        done = daemon.post("/v1/imports", {**body, **({"cursor": cursor} if cursor else {})})
-        turns, cursor = turns + done["turns"], done.get("next_cursor")
-        if cursor is None:
+        done = daemon.post("/v1/imports", body)
+        turns += done["turns"]
+        if "next_cursor" not in done:
             return turns
+        body["max_bytes"] = max(PART_BYTES, done["bytes_total"] // PARTS)
+        body["cursor"] = done["next_cursor"]
 
 
 def _parsing(path: Path) -> float:

@@ -15,8 +15,10 @@ from understudy.cli.screen import count
 if TYPE_CHECKING:
     from understudy.foreign.imports import ImportReport
 
-# After so many bytes the progress is shown.
+# The progress is shown after so many bytes, or after one of so many parts of everything: a file
+# that is gone on with is read from its beginning.
 PART_BYTES: Final = 4 * 1024 * 1024
+PARTS: Final = 8
 
 
 @command()
@@ -40,14 +42,15 @@ def import_transcripts(
     if on_loopback(daemon.client.url) is None:
         where = {"upload": inputs.read_file(path), "name": path.name}
     whole: ImportReport | None = None
-    cursor: str | None = None
+    cursor, enough = None, PART_BYTES
     with typer.progressbar(length=1, label="importing", file=sys.stderr) as bar:
         while whole is None or cursor is not None:
             wanted = inputs.request(
-                ImportTranscripts, source=source, cursor=cursor, max_bytes=PART_BYTES, **where
+                ImportTranscripts, source=source, cursor=cursor, max_bytes=enough, **where
             )
             part = daemon.client.imports.create(wanted)
             bar.length = max(1, part.bytes_total)
+            enough = max(PART_BYTES, part.bytes_total // PARTS)
             bar.update(part.bytes_read - bar.pos)
             cursor = part.next_cursor
             whole = part if whole is None else whole.plus(part)
