@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from understudy.cli import inputs
-from understudy.cli.connection import command, connect, destination
+from understudy.cli.connection import command, connect
 from understudy.cli.options import shared
-from understudy.cli.output import ExitCode, end_with_problem, note, print_json
+from understudy.cli.output import ExitCode, note, print_json
 from understudy.cli.screen import count, printable
 
 if TYPE_CHECKING:
@@ -47,39 +47,30 @@ def publish(
     What was changed by hand in the block comes back as a proposal.
     """
     from understudy.client.address import on_loopback
-    from understudy.client.errors import UnreachableError
+    from understudy.client.errors import InvalidCall, UnreachableError
     from understudy.wire.doors import PublishFiles
 
-    is_here = on_loopback(destination(ctx).url) is not None
     root = str(directory.expanduser().resolve())
-    if check and not is_here:
-        _tell_drift(ctx, _compared(ctx, root))
-    if not is_here:
-        detail = "the daemon is on another machine; publish where it runs"
-        end_with_problem(
-            "invalid_call",
-            "Invalid call",
-            detail,
-            status=400,
-            exit_code=ExitCode.USAGE,
-            as_json=shared(ctx).json,
-        )
     with connect(ctx) as daemon:
+        is_here = on_loopback(daemon.client.url) is not None
+        if not is_here and not check:
+            raise InvalidCall("the daemon is on another machine; publish where it runs")
+        wanted = inputs.request(PublishFiles, directory=root, project_id=project, check=check)
         try:
-            wanted = inputs.request(PublishFiles, directory=root, project_id=project, check=check)
-            made = daemon.client.publications.create(wanted)
+            made = daemon.client.publications.create(wanted) if is_here else _compared(root)
         except UnreachableError:
             if not check:
                 raise
             note("the daemon is away: compared with the lock alone")
-            made = _compared(ctx, root)
+            made = _compared(root)
         if check:
             _tell_drift(ctx, made)
         daemon.show(lambda: _tell(made))
 
 
-def _compared(ctx: typer.Context, root: str) -> "RepositoryPublication":
+def _compared(root: str) -> "RepositoryPublication":
     """What differs from the lock, told without the daemon."""
+    from understudy.client.errors import InvalidCall
     from understudy.core.errors import UnderstudyError
     from understudy.foreign.publication import RepositoryPublication
     from understudy.foreign.publication_lock import drift_of
@@ -88,14 +79,7 @@ def _compared(ctx: typer.Context, root: str) -> "RepositoryPublication":
     try:
         return RepositoryPublication(directory=root, drift=tuple(drift_of(Repository(root))))
     except UnderstudyError as refused:
-        end_with_problem(
-            refused.code,
-            "Refused",
-            refused.detail,
-            status=409,
-            exit_code=ExitCode.REFUSED,
-            as_json=shared(ctx).json,
-        )
+        raise InvalidCall(refused.detail) from None
 
 
 def _tell_drift(ctx: typer.Context, made: "RepositoryPublication") -> None:

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import zstandard
 
-from understudy.core.errors import Invalid, UnderstudyError, coded_error
+from understudy.core.errors import Conflict, Invalid, coded_error
 from understudy.core.principal import Principal
 from understudy.core.records import OMIT
 from understudy.foreign.hermes import hermes_lines
@@ -89,6 +89,11 @@ class ImportReport:
     notes: list[str] = field(default_factory=list)
     # Where to go on; absent at the end.
     next_cursor: Annotated[str | None, OMIT] = None
+
+    def note(self, name: str, why: str) -> None:
+        """Say why a file could not be used, of the first ones."""
+        if len(self.notes) < MAX_NOTES:
+            self.notes.append(f"{name}: {why}")
 
     def plus(self, part: "ImportReport") -> "ImportReport":
         """The report of this part of an import and the next one."""
@@ -190,10 +195,10 @@ class ImportService:
                 self._remember(principal, source, report)
             else:
                 return self._record(principal, source, report, offset, left)
-        except (UnderstudyError, OSError, zstandard.ZstdError) as problem:
-            why = problem.detail if isinstance(problem, UnderstudyError) else "it cannot be read"
-            if len(report.notes) < MAX_NOTES:
-                report.notes.append(f"{source.name}: {why}")
+        except (Conflict, Invalid) as problem:
+            report.note(source.name, problem.detail)
+        except (OSError, zstandard.ZstdError):
+            report.note(source.name, "it cannot be read")
         return None
 
     def _record(
@@ -229,7 +234,7 @@ class ImportService:
         )
         report.files += is_used
         if not is_used and tally.lines:
-            report.notes.append(f"{source.name}: it is no transcript")
+            report.note(source.name, "it is no transcript")
         return None
 
     def _remember(self, principal: Principal, source: _Source, report: ImportReport) -> None:
