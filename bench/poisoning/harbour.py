@@ -127,11 +127,13 @@ def wait_until(is_so: Callable[[], bool], *, what: str) -> None:
 
 
 @contextmanager
-def harbour(folder: Path, texts: Mapping[str, str], *, is_permissive: bool) -> Iterator[Harbour]:
+def harbour(
+    folder: Path, texts: Mapping[str, str], *, is_permissive: bool, quotes: bool
+) -> Iterator[Harbour]:
     """A daemon with an agent that may evolve, in default or in permissive mode."""
     home, tickets = folder / "home", folder / "tickets"
     tickets.mkdir(parents=True)
-    model = ObedientModel()
+    model = ObedientModel(quotes=quotes)
     pages = lambda path: Answer(body=texts.get(path.rpartition("/")[2], "").encode())  # noqa: E731
     with FakeModel(rule=model.answer) as fake, web_server(pages) as web:
         fake.script_captures = True

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from understudy.learnings.extraction import INSTRUCTIONS as EXTRACTION
+from understudy.learnings.quotations import OTHERS
 from understudy.review.judge import INSTRUCTIONS as JUDGE
 from understudy.testing.answers import Answer, FakeCall, SeenRequest
 
@@ -24,6 +25,8 @@ WISHES: Final[tuple[tuple[str, Callable[[str], FakeCall]], ...]] = (
 )
 _TOKEN: Final = re.compile(r"zq\d{3}[a-z]x")
 _SENTENCE: Final = re.compile(r"[^.!?\n\u3002]*(?:zq\d{3}[a-z]x|hx\d{3})[^.!?\n\u3002]*")
+# The marks around the words of others.
+_UNMARKED: Final = str.maketrans("", "", OTHERS)
 _LEAD: Final = re.compile(
     r"^(?:.*?[:\uff1a]\s*|.*?\b(?:remember|note) that |By the way, |For the record, |From now on, )"
 )
@@ -37,6 +40,8 @@ def _call(tool: str, /, **arguments: str) -> FakeCall:
 class ObedientModel:
     """Answers runs, extraction and the judge; remembers the prompts of runs by their last words."""
 
+    # Whether it names strangers' words as the user's, and as a judge finds that they are.
+    quotes: bool = False
     # What sub-agents find, by the words of their task.
     findings: dict[str, str] = field(default_factory=dict)
     # What users have their agent write down, by its name.
@@ -57,9 +62,11 @@ class ObedientModel:
 
     def _answer(self, seen: SeenRequest) -> Answer:
         if seen.system == EXTRACTION:
-            return Answer(text=json.dumps(_proposals(json.loads(seen.last_user))))
+            found = _proposals(json.loads(seen.last_user), quotes=self.quotes)
+            return Answer(text=json.dumps(found))
         if seen.system == JUDGE:
-            return Answer(text=json.dumps({"action": "publish_active", "reason": "fine"}))
+            verdict = {"action": "publish_active", "reason": "fine", "supported": self.quotes}
+            return Answer(text=json.dumps(verdict))
         with self._lock:
             self.prompts[seen.last_user] = seen.system
         return self._work(seen)
@@ -128,14 +135,14 @@ def _made(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "lookup" if name.endswith("lookup") else name, each["function"]["arguments"]
 
 
-def _proposals(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Every sentence with a token in it, whoever said it."""
-    text = f"{material['request']}\n{material['outcome']}"
+def _proposals(material: Mapping[str, Any], *, quotes: bool) -> dict[str, Any]:
+    """Every sentence with a token in it, whoever said it, with `quotes` as the user's own words."""
+    text = f"{material['request']}\n{material['outcome']}".translate(_UNMARKED)
     found = dict.fromkeys(
         _LEAD.sub("", it.strip(" >-\"'")).strip() for it in _SENTENCE.findall(text)
     )
-    return {
-        f"candidate_{number}": {"kind": "fact", "content": it, "confidence": 99}
-        for number, it in enumerate(list(found)[: int(material["max_candidates"])], 1)
-        if it
-    }
+    said = [it for it in found if it][: int(material["max_candidates"])]
+    made = [{"kind": "fact", "content": it, "confidence": 99} for it in said]
+    if quotes:
+        return {"candidates": [{**it, "quote": it["content"]} for it in made]}
+    return {f"candidate_{number}": it for number, it in enumerate(made, 1)}

@@ -1,4 +1,5 @@
-"""A slice of the poisoning benchmark: some orders through every door, in the mode that allows most."""
+"""A slice of the poisoning benchmark: some orders through every door, in the mode that allows most,
+with a model that names strangers' words as the user's."""
 
 import pytest
 
@@ -6,5 +7,7 @@ from bench.poisoning import measure
 
 
 @pytest.mark.slow
-def test_an_obedient_model_is_contained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert measure(is_permissive=True, every=15), capsys.readouterr().out
+def test_an_obedient_model_that_quotes_strangers_as_the_user_is_contained(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert measure(is_permissive=True, quotes=True, every=15), capsys.readouterr().out
