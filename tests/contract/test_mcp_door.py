@@ -230,7 +230,7 @@ DECIDES = {
     "answer": ("POST", "/v1/runs/run_1/questions", {"resolution": {}}),
     "skill": ("POST", "/v1/skills", {"content": "x"}),
     "tool": ("PUT", "/v1/tools/shell", {"enabled": True}),
-    "candidates": ("GET", "/v1/learning-candidates", None),
+    "candidate": ("GET", "/v1/learning-candidates/{candidate}", None),
     "learnings": ("GET", "/v1/learnings", None),
     "run memories": ("GET", "/v1/run-memories", None),
     "audit": ("GET", "/v1/audit", None),
@@ -262,6 +262,18 @@ async def test_a_client_decides_nothing_and_reads_nothing_unreviewed(settings: S
             }
 
     assert answers == dict.fromkeys(DECIDES, 403)
+
+
+async def test_a_client_sees_its_own_proposals_among_those_that_wait(settings: Settings) -> None:
+    async with serving(settings) as call:
+        for user, said in (("ann", "Bread is baked at five"), ("bob", "Tea is served at four")):
+            token = await token_of(call, user, Role.CLIENT)
+            async with connected(call, token) as client:
+                await use(client, "learning_propose", content=said)
+            async with web(call, token) as reader:
+                answer = await reader.get("/v1/learning-candidates")
+                assert [it["content"] for it in answer.json()["items"]] == [said]
+        assert len(await call.items("learning_candidates.list")) == 2
 
 
 async def skill(call: Caller) -> None:

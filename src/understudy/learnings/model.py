@@ -424,6 +424,8 @@ class CandidateFilter:
     waiting: bool = False
     # Only these; empty does not narrow.
     candidate_ids: tuple[str, ...] = ()
+    # Only what the caller proposed, and what was found in the caller's own runs.
+    own: bool = False
 
     def __post_init__(self) -> None:
         _drop_blanks(self, "query")

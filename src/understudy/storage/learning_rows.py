@@ -23,7 +23,7 @@ from understudy.learnings.model import (
 from understudy.sessions.learning_scopes import LearningScope
 from understudy.storage.engine import Dialect
 from understudy.storage.rows import folded, read_record, search_text, to_row
-from understudy.storage.schema import learning_candidates, learning_uses, learnings
+from understudy.storage.schema import audit, learning_candidates, learning_uses, learnings
 from understudy.storage.schema.learnings import OPEN as OPEN_ROW
 
 # Fields that every stored body has; a body without one is damaged, although the record has a
@@ -146,6 +146,13 @@ def candidate_conditions(
         yield learning_candidates.c.candidate_id.in_(narrowed.candidate_ids)
     if narrowed.waiting:
         yield OPEN_ROW
+    if narrowed.own:
+        # Rows of others are not visible: neither their runs nor their part of the audit.
+        made = sa.select(audit.c.resource_id).where(audit.c.action == "learning_candidates.create")
+        yield sa.or_(
+            learning_candidates.c.source_run_id.is_not(None),
+            learning_candidates.c.candidate_id.in_(made),
+        )
 
 
 def learning_conditions(

@@ -84,9 +84,10 @@ Which = Annotated[CandidateFilter, Depends(_filter_of_query)]
 
 
 @router.get(ALL, operation_id="learning_candidates.list")
-@viewer()
+@viewer(by_client=True)
 def list_candidates(
     services: Services,
+    caller: Caller,
     page: Paging,
     which: Which,
     waiting: Annotated[
@@ -97,7 +98,8 @@ def list_candidates(
     ] = None,
 ) -> Page[ListedCandidate]:
     """List candidates, oldest first; one that was not decided in its time is no longer there."""
-    narrowed = replace(which, waiting=waiting, candidate_ids=tuple(candidate_id or ()))
+    own = caller.role is Role.CLIENT
+    narrowed = replace(which, waiting=waiting, candidate_ids=tuple(candidate_id or ()), own=own)
     return services.learning.candidates.page(page, narrowed=narrowed)
 
 
