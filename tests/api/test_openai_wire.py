@@ -469,3 +469,49 @@ def test_one_caller_too_many_is_refused_before_a_run_begins(api: TestClient) -> 
     assert (refused.status_code, refused.json()["error"]["type"]) == (429, "rate_limit_error")
     assert refused.headers["retry-after"]
     assert api.get("/v1/runs").json()["items"] == []
+
+
+HOSTILE: list[Any] = [
+    [],
+    "x",
+    {},
+    {"model": None, "input": "x"},
+    {"model": "", "input": "x"},
+    {"model": "default\u0000", "input": "x"},
+    {"model": "default", "input": []},
+    {"model": "default", "input": None},
+    {"model": "default", "input": [[[]]]},
+    {"model": "default", "input": [{"role": "user"}]},
+    {"model": "default", "input": [{"role": "root", "content": "x"}]},
+    {"model": "default", "input": [{"type": "item_reference", "id": "x"}]},
+    {"model": "default", "input": [{"role": "user", "content": [{"type": "input_image"}]}]},
+    {"model": "default", "input": "x", "metadata": {"session_id": "../../etc"}},
+    {"model": "default", "input": "x", "metadata": {"session_id": {"a": 1}}},
+    {"model": "default", "input": "x", "metadata": {"k": "v" * 20_000}},
+    {"model": "default", "input": "x", "conversation": {"id": 7}},
+    {"model": "default", "input": "x", "conversation": "a" * 600},
+    {"model": "default", "input": "x", "conversation": "a\nb"},
+    {"model": "default", "input": "x", "previous_response_id": "resp_\u0000"},
+    {"model": "default", "input": "x", "previous_response_id": "resp_" + "9" * 400},
+    {"model": "default", "input": "x", "temperature": "hot"},
+    {"model": "default", "input": "x", "text": {"format": {"type": "json_schema"}}},
+    {"model": "default", "input": "x", "reasoning": {"effort": "high"}, "nothing": "here"},
+]
+
+
+@pytest.mark.parametrize("body", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_body_that_is_no_request_is_refused_and_starts_nothing(
+    api: TestClient, body: Any
+) -> None:
+    refused = api.post("/openai/v1/responses", json=body)
+    assert refused.status_code in (400, 404), refused.text
+    assert set(refused.json()["error"]) == {"message", "type", "param", "code"}
+    assert api.get("/v1/runs").json()["items"] == []
+
+
+@pytest.mark.parametrize("text", ['{"model": "default", "input": "\\ud800"}', "{", "", "NaN"])
+def test_text_that_is_no_json_is_refused(api: TestClient, text: str) -> None:
+    headers = {"content-type": "application/json"}
+    refused = api.post("/openai/v1/responses", content=text, headers=headers)
+    assert refused.status_code == 400, refused.text
+    assert refused.json()["error"]["type"] == "invalid_request_error"
