@@ -11,6 +11,7 @@ from bench import (
     daemons,
     growth,
     guard,
+    hooks,
     idle,
     imports,
     kills,
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, Callable[..., bool | None]] = {
     "poisoning": poisoning.main,
     "unlearn": unlearn.main,
     "growth": growth.main,
+    "hooks": hooks.main,
     "versus": versus.main,
     "steady": steady.main,
 }
