@@ -32,6 +32,8 @@ QUIET_EVENTS_MS: Final[Mapping[bool, int]] = {True: 10_000, False: 600_000}
 MAX_WAITING_BYTES: Final = 24 * 1024 * 1024
 # As many signals of a trace as are known again.
 MAX_IDS: Final = 10_000
+# What names texts in the place of the user that nobody typed, among what a run has read.
+INJECTED: Final = "injected text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,8 @@ class Telemetry:
         role, locale = next(iter(new.values()))["by"]
         principal = Principal(user_id=user_id, role=Role(role), locale=locale)
         recorded = self.turns.record_in(unit, principal, turn)
+        if turn.injected:
+            unit.runs.taint(recorded.run_id, {TaintSource.TOOL_RESULT: [INJECTED]})
         # What comes late was read before the end of the turn that is recorded already.
         late = sorted({call.name for call in turn.calls})
         for run_id in read["run_ids"] if late else ():
