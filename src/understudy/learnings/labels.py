@@ -160,22 +160,21 @@ class _Page:
             return False
         line_start = self.text.rfind("\n", 0, start) + 1
         before = self.text[max(line_start, start - MAX_LEAD_CHARS) : start]
-        if _MACHINE.match(before) and not _BULLETED.match(before):
+        is_bulleted = _BULLETED.match(before) is not None
+        if _MACHINE.match(before) and not is_bulleted:
             return False
         if before.lstrip().startswith("#"):
             following = self.text[label.end() :].split("\n", 2)[1:2]
             if following and _PROGRAM.match(following[0][:MAX_LEAD_CHARS]):
                 return False
         margin = before[: len(before) - len(before.lstrip())]
-        if len(margin.expandtabs(INDENT)) >= INDENT and not _BULLETED.match(before):
+        if len(margin.expandtabs(INDENT)) >= INDENT and not is_bulleted:
             return False
         is_in_record = any(first <= start < last for first, last in self.records)
         if is_in_record and not before.strip(" \t-*_"):
             return False
-        is_bulleted = _BULLETED.match(before) is not None
-        return _may_precede(
-            _BULLETED.sub("", before, count=1) if is_bulleted else before.lstrip("# \t>")
-        )
+        lead = _BULLETED.sub("", before, count=1) if is_bulleted else before.lstrip("# \t>")
+        return _may_precede(lead)
 
     def statements(self, start: int, end: int, *, is_inside: bool) -> Iterator[str]:
         """The statements after a label: one, or the items of the list below it."""

@@ -12,6 +12,7 @@ from understudy.learnings.handed_over import (
     names_source,
     speaks_of_text,
 )
+from understudy.learnings.phrases import HAN
 from understudy.learnings.quotations import sentences
 from understudy.patterns.word_lists import WordLists
 
@@ -29,7 +30,6 @@ FEW_ASKED: Final = 3
 
 # A number with a point or a colon in it is one word; of Chinese, each sign is.
 WORD: Final = re.compile(r"\d+(?:[.,:/]\d+)+|[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+(?:['’]\w+)*")
-_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _ENDED: Final = re.compile(r"[.!?;\u3002\uff01\uff1f\uff1b]\s*$")
 # Doubts of several words, or joined by a hyphen.
 _DOUBT_PHRASES: Final = (
@@ -41,7 +41,7 @@ _DOUBT_PHRASES: Final = (
 # Reminders and repetitions, which are no doubts.
 _REMINDERS: Final = re.compile(
     r"\bi(?:['’]ve| have)? (?:just |already )?(?:said|mentioned|told you|wrote)\b|\bje (?:l['’]ai )?dit\b|\btôi (?:đã )?nói\b"
-    r"|我[刚剛]?[说說]|[顺順]便[说說提][一1]?[下句]|\bnói (?:thêm|luôn|trước)\b"
+    r"|我[刚剛]?[说說]|(?<![他她它])[说說]明|[顺順]便[说說提][一1]?[下句]|\bnói (?:thêm|luôn|trước)\b"
     r"|\b(?:do not|don['’]t|never) forget\b|\bn['’]oublie[rz]? pas\b|\bđừng quên\b|别忘了?|別忘了?|不要忘记?"
 )
 # A sentence with one of these is about the next sentence ...
@@ -110,6 +110,7 @@ NEW_CLAUSE: Final = re.compile(
     r",\s*(?:and|but|so|however|và|nhưng|nên)\b|,\s*(?:但是?|所以|而且|不过)|\s[-\u2013\u2014]+\s|\u2014|;",
     re.IGNORECASE,
 )
+_LABEL_APART: Final = re.compile(r"[,\uff0c]\s*([^,\uff0c:\uff1a]{1,20})[:\uff1a]\s*$")
 # Where the clause of a statement ends.
 CLAUSE_END: Final = re.compile(
     r"[,;、()\u2014\u2013]|\s-+\s|\b(?:because|since|so|as|and|which|nên|vì|để|và)\b|因为|因為|所以|并且|而且",
@@ -163,6 +164,11 @@ def is_in_doubt(sentence: str, start: int, end: int) -> bool:
 
 def is_doubted_before(before: str) -> bool:
     """Whether the words before a statement in its sentence deny, ask, suppose or report it."""
+    label = _LABEL_APART.search(before)
+    if label and announces(label[1]):
+        # `Before we start, fact: …`: when it is said is no condition.
+        lead = before[: label.start()].replace("之前", "").casefold()
+        return doubts(lead) > 0 or not WORDS.set("doubts.lasting").isdisjoint(words(lead))
     breaks = [found.end() for found in NEW_CLAUSE.finditer(before)]
     near, far = (before[breaks[-1] :], before[: breaks[-1]]) if breaks else (before, "")
     said = words(near.casefold())
@@ -205,7 +211,7 @@ def _is_asked(before: str, after: str) -> bool:
     if found is None or words(before):
         return True
     rest = after[found.end() :]
-    is_short = len(words(rest)) <= FEW_ASKED and _HAN.search(rest) is None
+    is_short = len(words(rest)) <= FEW_ASKED and HAN.search(rest) is None
     return is_short or _TAG.match(rest) is not None
 
 

@@ -24,6 +24,8 @@ SAID = (
     ("我们不卖花生", "我们不卖花生，所以请改菜单。"),
     # Labels, announcements, reminders.
     ("The vet is Dr. Moss", "Fact: the vet is Dr. Moss. Now draft the card."),
+    ("The vet is Dr. Moss", "Before we start, fact: the vet is Dr. Moss."),
+    ("食堂周一关门", "开始之前说明一下，事实：食堂周一关门。"),
     ("Tickets cost 12 euros", "One more thing: tickets cost 12 euros."),
     ("我们周三休息", "请记住：我们周三休息。"),
     ("Vé giá 90 nghìn đồng", "Lưu ý: vé giá 90 nghìn đồng."),
@@ -368,6 +370,9 @@ NOT_SAID = (
     ("We rent bikes", "We rent bikes, but not in winter."),
     # The other voice, exchanged, denied or of another.
     ("The choir manages Ines", "The choir is managed by Ines."),
+    ("The vet is Dr. Moss", "This is not true, fact: the vet is Dr. Moss."),
+    ("The vet is Dr. Moss", "Bob wrote, fact: the vet is Dr. Moss."),
+    ("食堂周一关门", "他说明，事实：食堂周一关门。"),
     ("Ines manages the choir", "The choir is not managed by Ines."),
     ("Ines manages the choir", "The choir was managed by Ines."),
     ("Ines manages the choir", "The choir is managed by Ines's brother."),
