@@ -61,7 +61,8 @@ def declined(
 
     A sentence of the content that was declined counts too, whatever stands around it.
     """
-    keys = _keys_in(content)
+    said = (content[start:end] for start, end in islice(sentences(content), MOST_SENTENCES))
+    keys = dict.fromkeys(key_of(it).semantic for it in (content, *said))
     rejected = [it for key in keys for it in unit.candidates.rejected_by_people(scope, kind, key)]
     revoked = [it for key in keys for it in revoked_learnings(unit, scope, kind, key)]
     if not rejected and not revoked:
@@ -93,12 +94,6 @@ def evidence_digest(content: str, evidence: RunEvidence) -> str:
     # A statement found in no sentence is its own evidence.
     text = found or " ".join(plain_words(content))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _keys_in(content: str) -> tuple[str, ...]:
-    """The key of a statement, and those of its first sentences where it has several."""
-    said = (content[start:end] for start, end in islice(sentences(content), MOST_SENTENCES))
-    return tuple(dict.fromkeys(key_of(it).semantic for it in (content, *said)))
 
 
 def _source_candidates(unit: "Unit", learnings: Sequence[Learning]) -> Iterator[Candidate]:
