@@ -11,6 +11,7 @@ import pytest
 from tests.support.api_in_process import Caller, serving
 from tests.support.run_harness import make_settings
 from understudy.api.in_process import OperationRefused
+from understudy.foreign.connections import CONNECTED
 from understudy.settings import Settings
 from understudy.testing.fake_model import FakeModel
 
@@ -226,6 +227,26 @@ async def test_an_edit_with_a_secret_is_not_stored(settings: Settings, work: Pat
 
         assert (made["candidate_ids"], made["refused_edits"]) == ([], 1)
         assert await call.items("learning_candidates.list") == []
+
+
+async def test_what_was_published_while_an_agent_works_is_not_its_work(
+    settings: Settings, work: Path
+) -> None:
+    connected = [{"tool": "claude-code", "folders": [str(work)]}]
+    (settings.home / CONNECTED).write_text(json.dumps(connected))
+
+    async def hook(name: str, **fields: str) -> None:
+        event = {"hook_event_name": name, "session_id": "talk", "cwd": str(work), **fields}
+        await call("hooks.post", tool="claude-code", body=event)
+
+    async with serving(settings) as call:
+        await learn(call, "Indent with tabs")
+        await hook("SessionStart", source="startup")
+        await hook("UserPromptSubmit", prompt="Say hello.")
+        await publish(call, work)
+        await hook("Stop", last_assistant_message="Hello.")
+
+        assert [it for it in await call.items("inbox.list") if it["kind"] == "soul_proposal"] == []
 
 
 async def test_a_learning_cannot_end_the_block(settings: Settings, work: Path) -> None:

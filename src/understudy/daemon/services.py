@@ -165,6 +165,7 @@ class Services:
             catalogue=self.skills.catalogue,
             statements=self.statements,
             keys=self.keys,
+            held=self.agents.held_writes,
         )
         self.spans = _run_spans(resources)
         self.telemetry = Telemetry(units=units, clock=clock, turns=self.foreign)

@@ -114,6 +114,13 @@ class HeldWrites:
             if all(each.content != found for each in waiting):
                 self._keep(unit, place, path, found)
 
+    def wrote(self, unit: "Unit", principal: Principal, agent_id: str, path: str) -> None:
+        """Take what the daemon itself wrote into a file for known, so that it is no agent's work."""
+        found = self.folders.read(path)
+        if found is not None and unit.agents.get(agent_id) is not None:
+            place = Place(principal=principal, agent_id=agent_id, directory="", run_id="")
+            self._keep(unit, place, path, found)
+
     def look(self, unit: "Unit", place: Place) -> None:
         """Propose what has changed in memory files since the daemon last saw them."""
         for path in self._watched(unit, place):

@@ -10,6 +10,7 @@ from understudy.core.clock import Clock
 from understudy.core.errors import coded_error
 from understudy.core.principal import Principal
 from understudy.core.records import OMIT
+from understudy.foreign.held import HeldWrites
 from understudy.foreign.instruction_block import (
     block_of,
     digest,
@@ -99,6 +100,7 @@ class PublicationService:
     catalogue: Catalogue
     statements: Statements
     keys: SigningKeyService
+    held: HeldWrites
 
     def publish(
         self, principal: Principal, directory: str, project_id: str | None = None
@@ -118,6 +120,10 @@ class PublicationService:
         written = [path for path, content in wanted.items() if files.read(path) != content]
         for path in written:
             files.write(path, wanted[path])
+        with self.units.write() as unit:
+            for name in set(written).intersection(INSTRUCTIONS):
+                for agent_id in READERS.values():
+                    self.held.wrote(unit, principal, agent_id, str(files.root / name))
         removed = [
             path
             for path, expected in (old.skills if old else {}).items()
