@@ -9,6 +9,7 @@ from understudy.cli import screen
 from understudy.cli.connection import Commands, DaemonConnection, command, destination
 from understudy.cli.options import Key, Locale, PageOptions
 from understudy.cli.output import ExitCode, client_problem, note, print_json, understudy
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.access.tokens import TokenCreated
@@ -57,17 +58,6 @@ TOKENS_COLUMNS: Final[screen.Layout] = {
     "locale": "locale",
     "made": "created_at_ms",
 }
-
-
-@tokens(
-    "list",
-    show=TOKENS_COLUMNS,
-    empty="No tokens. On loopback, calls without one act as admin until"
-    " `{understudy} tokens create USER` makes the first.",
-)
-def list_tokens(daemon: DaemonConnection, page: PageOptions) -> object:
-    """List tokens, without their secrets."""
-    return daemon.client.tokens.page(**page)
 
 
 @tokens("delete", show="token {token_id} is deleted")
@@ -178,7 +168,19 @@ def _show_secret(made: "WebhookSecretView") -> None:
     note("shown this once; give it to every receiver" if made.secret else lost)
 
 
-@webhooks("rotate-secret", show=_show_secret)
-def rotate_secret(daemon: DaemonConnection, key: Key = None) -> object:
-    """Make the secret that signs from now on; it is shown once."""
-    return daemon.client.webhooks.rotate_secret(key=key)
+declare(
+    tokens,
+    Verb(
+        names="list",
+        call="tokens.page",
+        show=TOKENS_COLUMNS,
+        empty="No tokens. On loopback, calls without one act as admin until"
+        " `{understudy} tokens create USER` makes the first.",
+    ),
+)
+
+
+declare(
+    webhooks,
+    Verb(names="rotate-secret", call="webhooks.rotate_secret", show=_show_secret),
+)

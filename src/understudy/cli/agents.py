@@ -11,6 +11,7 @@ from understudy.cli.agent_files import list_versions
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import AgentId, Key, PageOptions
 from understudy.cli.output import note, understudy
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.evolution.record import EntryKind, EvolutionEntry
@@ -132,14 +133,6 @@ AGENTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands(
-    "list", show=AGENTS_COLUMNS, empty="No agents yet. `{understudy} agents create ID` makes one."
-)
-def list_agents(daemon: DaemonConnection, page: PageOptions) -> object:
-    """List agents."""
-    return daemon.client.agents.page(**page)
-
-
 RECORD: Final[screen.Layout] = {
     "agent": "agent_id",
     "name": "display_name",
@@ -187,12 +180,6 @@ def create(
     return daemon.client.agents.create(wanted, key=key)
 
 
-@commands("show", "get", show=_show)
-def show(daemon: DaemonConnection, agent_id: AgentId) -> object:
-    """Show an agent, its switches, and what each of them costs in tokens."""
-    return daemon.client.agents.get(agent_id)
-
-
 @commands("set", "update", show=_show)
 def update(
     daemon: DaemonConnection,
@@ -220,12 +207,6 @@ def update(
     if not fields:
         raise typer.BadParameter("give something to change")
     return daemon.client.agents.update(agent_id, UpdateAgent.model_validate(fields))
-
-
-@commands("delete", show="agent {agent_id} is deleted")
-def delete(daemon: DaemonConnection, agent_id: AgentId) -> None:
-    """Delete an agent."""
-    daemon.client.agents.delete(agent_id)
 
 
 @commands("history")
@@ -325,3 +306,16 @@ ROWS: Final[Mapping[str, _Row]] = {
         f"{it.slug} version {it.version}",
     ),
 }
+
+
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="agents.page",
+        show=AGENTS_COLUMNS,
+        empty="No agents yet. `{understudy} agents create ID` makes one.",
+    ),
+    Verb(names="show get", call="agents.get", show=_show),
+    Verb(names="delete", call="agents.delete", show="agent {agent_id} is deleted"),
+)

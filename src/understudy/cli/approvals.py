@@ -12,6 +12,7 @@ from understudy.cli.decisions import ANSWERED, Review, is_offer, offer_line, off
 from understudy.cli.options import InSession, Key, OfRun, PageOptions
 from understudy.cli.output import note, print_json
 from understudy.cli.requests import approval_pairs, inline, outlook
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.wire.approvals import ApprovalView
@@ -59,12 +60,6 @@ def list_approvals(
 
 def _pairs(view: "ApprovalView") -> screen.Pairs:
     return offer_pairs(view) if is_offer(view) else approval_pairs(view)
-
-
-@commands("show", "get", show=_pairs)
-def show(daemon: DaemonConnection, request_id: ApprovalId) -> object:
-    """Show a tool call that waits, or waited, with everything it is called with; or an offer."""
-    return daemon.client.approvals.get(request_id)
 
 
 @commands("allow")
@@ -168,3 +163,9 @@ def _telling_of(done: Collection[str]) -> Iterator[None]:
         if done:
             problem.add_note(f"decided before this: what {', '.join(done)} waited for")
         raise
+
+
+declare(
+    commands,
+    Verb(names="show get", call="approvals.get", show=_pairs),
+)

@@ -8,8 +8,9 @@ import typer
 
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import Key, PageOptions
+from understudy.cli.options import Key
 from understudy.cli.output import note
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.assets.model import Asset
@@ -53,14 +54,6 @@ ASSETS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands(
-    "list", show=ASSETS_COLUMNS, empty="No assets yet. `{understudy} assets upload FILE` makes one."
-)
-def list_assets(daemon: DaemonConnection, page: PageOptions) -> object:
-    """List assets, newest first."""
-    return daemon.client.assets.page(**page)
-
-
 RECORD: Final[screen.Layout] = {
     "asset": "asset_id",
     "name": "file_name",
@@ -70,18 +63,6 @@ RECORD: Final[screen.Layout] = {
     "uploaded": "created_at_ms",
     "by": "owner_id",
 }
-
-
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection, asset_id: AssetId) -> object:
-    """Show an asset."""
-    return daemon.client.assets.get(asset_id)
-
-
-@commands("references", show=REFERENCES_COLUMNS, empty="Nothing refers to it: it can be deleted.")
-def references(daemon: DaemonConnection, page: PageOptions, asset_id: AssetId) -> object:
-    """List what keeps an asset from being deleted."""
-    return daemon.client.assets.references_page(asset_id, **page)
 
 
 @commands("download")
@@ -102,12 +83,6 @@ def download(
         daemon.client.assets.get(asset_id)
     inputs.write_new(file, data)
     daemon.show(lambda: note(f"{file}: {len(data)} bytes"))
-
-
-@commands("delete", show="asset {asset_id} is deleted")
-def delete(daemon: DaemonConnection, asset_id: AssetId) -> None:
-    """Delete an asset that nothing refers to."""
-    daemon.client.assets.delete(asset_id)
 
 
 def _show_collected(done: "CollectedView") -> None:
@@ -136,3 +111,22 @@ def collect(
     """Remove assets that nothing refers to."""
     age = None if older_than is None else int(older_than * HOUR_MS)
     return daemon.client.assets.collect(older_than_ms=age, dry_run=dry_run)
+
+
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="assets.page",
+        show=ASSETS_COLUMNS,
+        empty="No assets yet. `{understudy} assets upload FILE` makes one.",
+    ),
+    Verb(names="show get", call="assets.get", show=RECORD),
+    Verb(
+        names="references",
+        call="assets.references_page",
+        show=REFERENCES_COLUMNS,
+        empty="Nothing refers to it: it can be deleted.",
+    ),
+    Verb(names="delete", call="assets.delete", show="asset {asset_id} is deleted"),
+)

@@ -7,8 +7,8 @@ import typer
 
 from understudy.cli import screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import InSession, PageOptions
 from understudy.cli.output import note
+from understudy.cli.table import Verb, declare
 
 commands = Commands("Background tasks: shell commands that outlive the run that started them.")
 
@@ -47,28 +47,6 @@ RECORD: Final[screen.Layout] = {
 }
 
 
-@commands("list", show=COLUMNS, empty="No background tasks.")
-def list_tasks(
-    daemon: DaemonConnection,
-    page: PageOptions,
-    session: InSession = None,
-    run: Annotated[str | None, typer.Option(help="Only started by this run.")] = None,
-    status: Annotated[
-        str | None, typer.Option(help="`in_progress`, `completed`, `failed` or `cancelled`.")
-    ] = None,
-) -> object:
-    """List background tasks, newest first."""
-    return daemon.client.background_tasks.page(
-        session_id=session, run_id=run, status=status, **page
-    )
-
-
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection, task_id: TaskId) -> object:
-    """Show a background task."""
-    return daemon.client.background_tasks.get(task_id)
-
-
 @commands("output")
 def output(
     daemon: DaemonConnection,
@@ -96,7 +74,13 @@ def output(
         note("[it runs on; --follow waits for its end]")
 
 
-@commands("stop", show="{view.task_id} is being stopped, with all that it started")
-def stop(daemon: DaemonConnection, task_id: TaskId) -> object:
-    """Stop a background task with all that it started."""
-    return daemon.client.background_tasks.stop(task_id)
+declare(
+    commands,
+    Verb(names="list", call="background_tasks.page", show=COLUMNS, empty="No background tasks."),
+    Verb(names="show get", call="background_tasks.get", show=RECORD),
+    Verb(
+        names="stop",
+        call="background_tasks.stop",
+        show="{view.task_id} is being stopped, with all that it started",
+    ),
+)

@@ -6,7 +6,8 @@ import typer
 
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import Key, PageOptions
+from understudy.cli.options import Key
+from understudy.cli.table import Verb, declare
 
 commands = Commands("Bridges of a channel: webhooks, Slack, Telegram, Discord, Matrix, e-mail.")
 
@@ -48,18 +49,6 @@ DELIVERY_COLUMNS: Final[screen.Layout] = {
     "tries": "attempts",
     "error": "last_error",
 }
-
-
-@commands("list", show=COLUMNS, empty="This channel has no bridge.")
-def list_bridges(daemon: DaemonConnection, channel_id: ChannelId, page: PageOptions) -> object:
-    """List the bridges of a channel."""
-    return daemon.client.channels.bridges_page(channel_id, **page)
-
-
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection, channel_id: ChannelId, bridge_id: BridgeId) -> object:
-    """Show a bridge; its credentials are named, never shown."""
-    return daemon.client.channels.get_bridge(channel_id, bridge_id)
 
 
 @commands("create", show=RECORD)
@@ -108,15 +97,20 @@ def update(
     return daemon.client.channels.update_bridge(channel_id, bridge_id, changes)
 
 
-@commands("delete", show="bridge {bridge_id} is deleted")
-def delete(daemon: DaemonConnection, channel_id: ChannelId, bridge_id: BridgeId) -> None:
-    """Delete a bridge with its credentials."""
-    daemon.client.channels.delete_bridge(channel_id, bridge_id)
-
-
-@commands("deliveries", show=DELIVERY_COLUMNS, empty="Nothing went out.")
-def deliveries(
-    daemon: DaemonConnection, channel_id: ChannelId, bridge_id: BridgeId, page: PageOptions
-) -> object:
-    """List what went out over a bridge."""
-    return daemon.client.channels.bridge_deliveries_page(channel_id, bridge_id, **page)
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="channels.bridges_page",
+        show=COLUMNS,
+        empty="This channel has no bridge.",
+    ),
+    Verb(names="show get", call="channels.get_bridge", show=RECORD),
+    Verb(names="delete", call="channels.delete_bridge", show="bridge {bridge_id} is deleted"),
+    Verb(
+        names="deliveries",
+        call="channels.bridge_deliveries_page",
+        show=DELIVERY_COLUMNS,
+        empty="Nothing went out.",
+    ),
+)

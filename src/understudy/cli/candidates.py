@@ -34,6 +34,7 @@ from understudy.cli.output import ExitCode, note, understudy
 from understudy.cli.person import confirm, require_somebody, somebody
 from understudy.cli.review import publish_or_ask
 from understudy.cli.screen import count
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.learnings.bulk import BulkOutcome, BulkResult
@@ -164,12 +165,6 @@ def list_candidates(
     return daemon.client.candidates.page(**which.fields(), **chosen, **page)
 
 
-@commands("show", "get", show=learning_records.shown_pairs)
-def show(daemon: DaemonConnection, candidate_id: CandidateId) -> object:
-    """Show a candidate with everything that whoever decides should know."""
-    return daemon.client.candidates.get(candidate_id)
-
-
 def _show_proposed(view: "Candidate") -> None:
     screen.fields(learning_records.candidate_pairs(view))
     note(f"it waits; `{understudy()} candidates publish {view.candidate_id}` publishes it")
@@ -254,17 +249,6 @@ def publish(
     return publish_or_ask(wanted, send, None if daemon.as_json or key else somebody())
 
 
-@commands("reject", show="candidate {view.candidate_id} is {view.state}")
-def reject(
-    daemon: DaemonConnection,
-    candidate_id: CandidateId,
-    reason: Reason = None,
-    key: Key = None,
-) -> object:
-    """Say no to a candidate; the same is not proposed again without new evidence."""
-    return daemon.client.candidates.reject(candidate_id, reason=reason, key=key)
-
-
 def _tell_snoozed(view: "Candidate") -> None:
     until = screen.ahead(view.snoozed_until_ms)
     note(f"candidate {view.candidate_id} is put off: it returns to the queue {until}")
@@ -289,17 +273,6 @@ def snooze(
     )
 
 
-@commands("reopen", show="candidate {view.candidate_id} is {view.state} again")
-def reopen(
-    daemon: DaemonConnection,
-    candidate_id: CandidateId,
-    reason: Annotated[str | None, typer.Option(help="Why; for whoever looks later.")] = None,
-    key: Key = None,
-) -> object:
-    """Take back your own decision about a candidate; what it became is revoked."""
-    return daemon.client.candidates.reopen(candidate_id, reason=reason, key=key)
-
-
 def _show_explained(view: "CandidateExplainView") -> None:
     screen.fields(learning_records.explained_pairs(view))
     print()
@@ -307,7 +280,18 @@ def _show_explained(view: "CandidateExplainView") -> None:
     screen.table(columns, learning_records.rule_rows(view.rules), empty="The policy has no rules.")
 
 
-@commands("explain", show=_show_explained)
-def explain(daemon: DaemonConnection, candidate_id: CandidateId) -> object:
-    """Tell what the learning policy in force makes of a candidate, rule by rule."""
-    return daemon.client.candidates.explain(candidate_id)
+declare(
+    commands,
+    Verb(names="show get", call="candidates.get", show=learning_records.shown_pairs),
+    Verb(
+        names="reject",
+        call="candidates.reject",
+        show="candidate {view.candidate_id} is {view.state}",
+    ),
+    Verb(
+        names="reopen",
+        call="candidates.reopen",
+        show="candidate {view.candidate_id} is {view.state} again",
+    ),
+    Verb(names="explain", call="candidates.explain", show=_show_explained),
+)

@@ -8,6 +8,7 @@ from understudy.cli import bridges, inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import Key, PageOptions, Text, TextFile
 from understudy.cli.output import note
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.channels.arbitration import Arbitration, SilentTurn
@@ -97,28 +98,6 @@ LEASE_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands(
-    "list",
-    show=COLUMNS,
-    empty="No channels yet. `{understudy} channels create ID --title TITLE` makes one.",
-)
-def list_channels(
-    daemon: DaemonConnection,
-    page: PageOptions,
-    query: Annotated[
-        str | None, typer.Option(help="In the id, title, description or purpose.")
-    ] = None,
-) -> object:
-    """List channels."""
-    return daemon.client.channels.page(query=query, **page)
-
-
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection, channel_id: ChannelId) -> object:
-    """Show a channel and its members."""
-    return daemon.client.channels.get(channel_id)
-
-
 @commands("create", show=RECORD)
 def create(
     daemon: DaemonConnection,
@@ -179,12 +158,6 @@ def update(
         metadata=inputs.json_object(metadata, "--metadata"),
     )
     return daemon.client.channels.update(channel_id, changes)
-
-
-@commands("delete", show="channel {channel_id} is deleted")
-def delete(daemon: DaemonConnection, channel_id: ChannelId) -> None:
-    """Delete a channel with everything that was said in it."""
-    daemon.client.channels.delete(channel_id)
 
 
 @members("list", show=MEMBER_COLUMNS, empty="Nobody is in this channel.")
@@ -334,11 +307,20 @@ def _tell_speakers(view: Any) -> None:
     _tell_silent(view)
 
 
-@commands("next", show=_tell_speakers)
-def next_speakers(
-    daemon: DaemonConnection,
-    channel_id: ChannelId,
-    thread: Thread = None,
-) -> object:
-    """Show who would answer the last message of a person, who would not, and why."""
-    return daemon.client.channels.next_speakers(channel_id, thread_root_message_id=thread)
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="channels.page",
+        show=COLUMNS,
+        empty="No channels yet. `{understudy} channels create ID --title TITLE` makes one.",
+    ),
+    Verb(names="show get", call="channels.get", show=RECORD),
+    Verb(names="delete", call="channels.delete", show="channel {channel_id} is deleted"),
+    Verb(
+        names="next",
+        call="channels.next_speakers",
+        show=_tell_speakers,
+        options={"thread_root_message_id": "thread"},
+    ),
+)

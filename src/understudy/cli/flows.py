@@ -8,6 +8,7 @@ from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import InSession, Key, PageOptions, Text, TextFile
 from understudy.cli.playbooks import evidence_refs
+from understudy.cli.table import Verb, declare
 
 commands = Commands("Flows: starts of playbooks, with their contract and evidence.")
 
@@ -74,12 +75,6 @@ def list_flows(
     return daemon.client.flows.page(playbook_id=playbook, session_id=session, status=status, **page)
 
 
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection, flow_id: FlowId) -> object:
-    """Show a flow with its contract and the evidence that is missing."""
-    return daemon.client.flows.get(flow_id)
-
-
 @commands("start", show=RECORD)
 def start(
     daemon: DaemonConnection,
@@ -144,7 +139,8 @@ def evidence(
     return daemon.client.flows.evidence(flow_id, refs)
 
 
-@commands("cancel", show=RECORD)
-def cancel(daemon: DaemonConnection, flow_id: FlowId) -> object:
-    """Stop all that goes on in a flow."""
-    return daemon.client.flows.cancel(flow_id)
+declare(
+    commands,
+    Verb(names="show get", call="flows.get", show=RECORD),
+    Verb(names="cancel", call="flows.cancel", show=RECORD),
+)

@@ -7,8 +7,9 @@ import typer
 
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import Key, PageOptions
+from understudy.cli.options import Key
 from understudy.cli.output import note, understudy
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.access.signing_keys import SigningKeyStatus
@@ -24,16 +25,6 @@ COLUMNS: Final[screen.Layout] = {
 }
 KeyId = Annotated[str, typer.Argument(metavar="KEY", help="Its id, as `list` shows.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Who signs with it.")]
-
-
-@commands(
-    "list",
-    show=COLUMNS,
-    empty="No keys, so exports are not signed. `{understudy} keys create NAME` makes one.",
-)
-def list_keys(daemon: DaemonConnection, page: PageOptions) -> object:
-    """List the keys, newest first."""
-    return daemon.client.keys.page(**page)
 
 
 def _tell_created(key: "SigningKeyStatus") -> None:
@@ -73,7 +64,13 @@ def trust(
     return daemon.client.keys.trust(name, inputs.read_file(file), key=key)
 
 
-@commands("remove", show="key {key_id} is removed")
-def remove(daemon: DaemonConnection, key_id: KeyId) -> None:
-    """Forget a key; the private part of an own one is deleted for good."""
-    daemon.client.keys.remove(key_id)
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="keys.page",
+        show=COLUMNS,
+        empty="No keys, so exports are not signed. `{understudy} keys create NAME` makes one.",
+    ),
+    Verb(names="remove", call="keys.remove", show="key {key_id} is removed"),
+)

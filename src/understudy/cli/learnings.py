@@ -37,6 +37,7 @@ from understudy.cli.output import ExitCode, note
 from understudy.cli.person import confirm, require_somebody, somebody
 from understudy.cli.review import publish_or_ask
 from understudy.cli.screen import count, visible_line
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.learnings.lineage import Lineage
@@ -54,12 +55,6 @@ Reason = Annotated[
 def list_learnings(daemon: DaemonConnection, page: PageOptions, which: LearningOptions) -> object:
     """List learnings, oldest first."""
     return daemon.client.learnings.page(**page, **which.fields())
-
-
-@commands("show", "get", show=learning_records.learning_pairs)
-def show(daemon: DaemonConnection, learning_id: LearningId) -> object:
-    """Show a learning."""
-    return daemon.client.learnings.get(learning_id)
 
 
 def _show_lineage(view: "Lineage") -> None:
@@ -110,14 +105,6 @@ def update(
     return daemon.client.learnings.change(
         learning_id, inputs.request(ChangeLearning, **fields, **ends)
     )
-
-
-@commands("revoke", show="learning {view.learning_id} is {view.status}")
-def revoke(
-    daemon: DaemonConnection, learning_id: LearningId, reason: Reason = None, key: Key = None
-) -> object:
-    """Take a learning back for good: no prompt and no search tells of it again."""
-    return daemon.client.learnings.revoke(learning_id, reason=reason, key=key)
 
 
 @commands("supersede", "replace", show=tell_published)
@@ -355,3 +342,12 @@ def _later(replaced_by: Sequence[Related]) -> tuple[Node, ...]:
 def _related(view: Related) -> str:
     where = scope_words(view.scope)
     return f"learning {view.learning_id}: {view.status}, {where}: {listed(view.content)}"
+
+
+declare(
+    commands,
+    Verb(names="show get", call="learnings.get", show=learning_records.learning_pairs),
+    Verb(
+        names="revoke", call="learnings.revoke", show="learning {view.learning_id} is {view.status}"
+    ),
+)

@@ -7,9 +7,10 @@ import typer
 
 from understudy.cli import screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import InSession, PageOptions, RunId, SessionId
+from understudy.cli.options import RunId, SessionId
 from understudy.cli.output import note
 from understudy.cli.person import confirm
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.agent.preview import PromptPreview
@@ -262,14 +263,6 @@ MEMORIES_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("list", show=MEMORIES_COLUMNS, empty="No run memories.")
-def list_memories(
-    daemon: DaemonConnection, page: PageOptions, session_id: InSession = None
-) -> object:
-    """List the memories that are kept, newest first."""
-    return daemon.client.run_memories.page(session_id=session_id, **page)
-
-
 @commands("show", "get", show=MEMORY)
 def show(
     daemon: DaemonConnection,
@@ -301,3 +294,15 @@ def _one_of(words: str | None, query: str | None) -> str | None:
     if None not in (words, query) and words != query:
         raise typer.BadParameter("give one query: as QUERY or with --query")
     return query if words is None else words
+
+
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="run_memories.page",
+        show=MEMORIES_COLUMNS,
+        empty="No run memories.",
+        options={"session_id": "session_id"},
+    ),
+)

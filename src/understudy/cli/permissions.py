@@ -10,6 +10,7 @@ from understudy.cli import ids, inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import Expected
 from understudy.cli.output import note
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,12 +93,6 @@ commands = Commands("Permissions: which tool calls may run, for every agent.")
 def _show(view: "PermissionsView") -> None:
     rows = [row("daemon", index, rule) for index, rule in enumerate(view.rules)]
     screen.table(COLUMNS, rows, empty="No rules: every tool keeps its own default.")
-
-
-@commands("show", "get", show=_show)
-def show(daemon: DaemonConnection) -> object:
-    """Show the rules that hold for every agent."""
-    return daemon.client.permissions.get()
 
 
 @commands("set", show=_show)
@@ -190,3 +185,9 @@ def _check_arguments(daemon: DaemonConnection, rules: "Sequence[PermissionRule]"
             if known and name not in known:
                 told = ids.meant(name, [*known]) or ""
                 raise typer.BadParameter(f"{tool} has no argument {name!r}; {told}")
+
+
+declare(
+    commands,
+    Verb(names="show get", call="permissions.get", show=_show),
+)

@@ -8,7 +8,8 @@ import typer
 
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import Key, PageOptions, PersonaId
+from understudy.cli.options import Key, PersonaId
+from understudy.cli.table import Verb, declare
 
 commands = Commands("Personas: instructions that sessions take a snapshot of.")
 PERSONAS_COLUMNS: Final[screen.Layout] = {
@@ -62,20 +63,6 @@ class PersonaOptions:
         return [{"name": name} for name in self.default_skill if name.strip()]
 
 
-@commands(
-    "list",
-    show=PERSONAS_COLUMNS,
-    empty="No personas yet. `{understudy} personas create ID --soul TEXT` makes one.",
-)
-def list_personas(
-    daemon: DaemonConnection,
-    page: PageOptions,
-    query: Annotated[str | None, typer.Option(help="Part of an id or a name.")] = None,
-) -> object:
-    """List personas."""
-    return daemon.client.personas.page(query=query, **page)
-
-
 RECORD: Final[screen.Layout] = {
     "persona": "persona_id",
     "name": "display_name",
@@ -99,12 +86,6 @@ def create(
     return daemon.client.personas.create(wanted, key=key)
 
 
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection, persona_id: PersonaId) -> object:
-    """Show a persona."""
-    return daemon.client.personas.get(persona_id)
-
-
 @commands("update", "set", show=RECORD)
 def update(daemon: DaemonConnection, persona_id: PersonaId, about: PersonaOptions) -> object:
     """Change a persona; sessions that carry a snapshot keep it."""
@@ -114,7 +95,14 @@ def update(daemon: DaemonConnection, persona_id: PersonaId, about: PersonaOption
     return daemon.client.personas.update(persona_id, changes)
 
 
-@commands("delete", show="persona {persona_id} is deleted")
-def delete(daemon: DaemonConnection, persona_id: PersonaId) -> None:
-    """Delete a persona; sessions that carry a snapshot keep it."""
-    daemon.client.personas.delete(persona_id)
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="personas.page",
+        show=PERSONAS_COLUMNS,
+        empty="No personas yet. `{understudy} personas create ID --soul TEXT` makes one.",
+    ),
+    Verb(names="show get", call="personas.get", show=RECORD),
+    Verb(names="delete", call="personas.delete", show="persona {persona_id} is deleted"),
+)

@@ -7,7 +7,8 @@ import typer
 
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import Key, PageOptions
+from understudy.cli.options import Key
+from understudy.cli.table import Verb, declare
 from understudy.core.text import short_digest
 
 commands = Commands("Playbooks: described procedures that flows carry out.")
@@ -65,35 +66,6 @@ def _tools(policy: Any) -> str | None:
     if not said:
         return None
     return "; ".join([*said, "enforced" if policy.enforce else "not enforced"])
-
-
-@commands(
-    "list",
-    show=COLUMNS,
-    empty="No playbooks yet. `{understudy} playbooks create FILE` stores one.",
-)
-def list_playbooks(
-    daemon: DaemonConnection,
-    page: PageOptions,
-    query: Annotated[str | None, typer.Option(help="Words in it, or its digest.")] = None,
-    status: Annotated[
-        str | None, typer.Option(help="`draft`, `verified`, `canary`, `active` or `revoked`.")
-    ] = None,
-) -> object:
-    """List playbooks."""
-    return daemon.client.playbooks.page(query=query, status=status, **page)
-
-
-@commands("show", "get", show=RECORD)
-def show(
-    daemon: DaemonConnection,
-    playbook_id: PlaybookId,
-    version: Annotated[
-        str | None, typer.Option("--version", help="Another than the active or newest one.")
-    ] = None,
-) -> object:
-    """Show a playbook and one of its versions."""
-    return daemon.client.playbooks.get(playbook_id, version=version)
 
 
 @commands("validate", "check")
@@ -184,3 +156,15 @@ def evidence_refs(typed: list[str] | None) -> list[dict[str, str]] | None:
 def _manifest(file: Path) -> dict[str, Any]:
     text = inputs.content("-", None) if str(file) == "-" else inputs.read_file(file)
     return inputs.json_object(text, "FILE") or {}
+
+
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="playbooks.page",
+        show=COLUMNS,
+        empty="No playbooks yet. `{understudy} playbooks create FILE` stores one.",
+    ),
+    Verb(names="show get", call="playbooks.get", show=RECORD),
+)

@@ -6,7 +6,8 @@ import typer
 
 from understudy.cli import inputs, output, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import Key, PageOptions, ProjectId
+from understudy.cli.options import Key, ProjectId
+from understudy.cli.table import Verb, declare
 
 commands = Commands("The tasks of a project: who does them, what they wait for, what came of them.")
 
@@ -62,25 +63,6 @@ RECORD: Final[screen.Layout] = {
     "can": lambda view: list(view.actions),
     "changed": "updated_at_ms",
 }
-
-
-@commands(
-    "list",
-    show=COLUMNS,
-    empty="No tasks. `{understudy} projects tasks add PROJECT --title TITLE` makes one.",
-)
-def list_tasks(
-    daemon: DaemonConnection,
-    project_id: ProjectId,
-    page: PageOptions,
-    query: Annotated[str | None, typer.Option(help="Words in it.")] = None,
-    status: Status = None,
-    member: Annotated[str | None, typer.Option(help="Only of this member.")] = None,
-) -> object:
-    """List the tasks of a project, oldest first."""
-    return daemon.client.project_tasks.page(
-        project_id, query=query, status=status, assignee_member_id=member, **page
-    )
 
 
 @commands("show", "get", show=RECORD)
@@ -214,3 +196,15 @@ def _assignment(
     if len(named) > 1:
         raise typer.BadParameter("give one of --assign, --session and --agent")
     return named or None
+
+
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="project_tasks.page",
+        show=COLUMNS,
+        empty="No tasks. `{understudy} projects tasks add PROJECT --title TITLE` makes one.",
+        options={"assignee_member_id": "member"},
+    ),
+)

@@ -6,7 +6,8 @@ import typer
 
 from understudy.cli import inputs, project_tasks, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import InSession, Key, PageOptions, ProjectId
+from understudy.cli.options import Key, PageOptions, ProjectId
+from understudy.cli.table import Verb, declare
 
 commands = Commands("Projects: sessions and people that work on one thing.")
 commands.app.add_typer(project_tasks.commands.app, name="tasks")
@@ -39,24 +40,6 @@ PROJECTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands(
-    "list",
-    show=PROJECTS_COLUMNS,
-    empty="No projects yet. `{understudy} projects create ID --name NAME` makes one.",
-)
-def list_projects(
-    daemon: DaemonConnection,
-    page: PageOptions,
-    query: Annotated[str | None, typer.Option(help="Words in its id, name or description.")] = None,
-    status: Status = None,
-    session: InSession = None,
-) -> object:
-    """List projects."""
-    return daemon.client.projects.page(
-        query=query, status=status, member_session_id=session, **page
-    )
-
-
 @commands("create", show=RECORD)
 def create(
     daemon: DaemonConnection,
@@ -83,12 +66,6 @@ def create(
     return daemon.client.projects.create(wanted, key=key)
 
 
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection, project_id: ProjectId) -> object:
-    """Show a project and its members."""
-    return daemon.client.projects.get(project_id)
-
-
 @commands("update", "set", show=RECORD)
 def update(
     daemon: DaemonConnection,
@@ -111,12 +88,6 @@ def update(
     return daemon.client.projects.update(project_id, changes)
 
 
-@commands("delete", show="project {project_id} is deleted")
-def delete(daemon: DaemonConnection, project_id: ProjectId) -> None:
-    """Delete a project; its sessions stay."""
-    daemon.client.projects.delete(project_id)
-
-
 @commands("add-member", show="{member_id} has joined {project_id}")
 def add_member(
     daemon: DaemonConnection,
@@ -133,12 +104,6 @@ def add_member(
         AddMember, member_id=member_id, member_kind=kind, display_name=name, role=role
     )
     daemon.client.projects.add_member(project_id, member)
-
-
-@commands("remove-member", show="{member_id} has left {project_id}")
-def remove_member(daemon: DaemonConnection, project_id: ProjectId, member_id: MemberId) -> None:
-    """Let a member go."""
-    daemon.client.projects.remove_member(project_id, member_id)
 
 
 channel_commands = Commands("The channels of a project, where people talk about its tasks.")
@@ -197,3 +162,22 @@ def link_channel(
 def unlink_channel(daemon: DaemonConnection, project_id: ProjectId, channel_id: ChannelId) -> None:
     """Take a link away."""
     daemon.client.projects.unlink_channel(project_id, channel_id)
+
+
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="projects.page",
+        show=PROJECTS_COLUMNS,
+        empty="No projects yet. `{understudy} projects create ID --name NAME` makes one.",
+        options={"member_session_id": "session"},
+    ),
+    Verb(names="show get", call="projects.get", show=RECORD),
+    Verb(names="delete", call="projects.delete", show="project {project_id} is deleted"),
+    Verb(
+        names="remove-member",
+        call="projects.remove_member",
+        show="{member_id} has left {project_id}",
+    ),
+)

@@ -10,6 +10,7 @@ from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import InSession, Key, OfRun, PageOptions
 from understudy.cli.output import ExitCode, note, understudy
 from understudy.cli.requests import outlook, question_pairs
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.wire.approvals import QuestionResolutionBody, QuestionView
@@ -51,12 +52,6 @@ def list_questions(
     return daemon.client.questions.page(
         session_id=session, run_id=run, everything=everything, **page
     )
-
-
-@commands("show", "get", show=question_pairs)
-def show(daemon: DaemonConnection, request_id: QuestionId) -> object:
-    """Show a question with its options."""
-    return daemon.client.questions.get(request_id)
 
 
 def _tell_outlook(run: "RunView") -> None:
@@ -143,3 +138,9 @@ def _ask(daemon: DaemonConnection, view: "QuestionView") -> "QuestionResolutionB
     except Left:
         note(f"left waiting; `{understudy()} questions answer {view.id}` asks again")
         raise typer.Exit(ExitCode.REFUSED) from None
+
+
+declare(
+    commands,
+    Verb(names="show get", call="questions.get", show=question_pairs),
+)

@@ -10,6 +10,7 @@ from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import PageOptions
 from understudy.cli.output import STEP_HINTS, note, understudy
 from understudy.cli.screen import visible
+from understudy.cli.table import Verb, declare
 from understudy.core.text import short_digest
 
 if TYPE_CHECKING:
@@ -262,21 +263,6 @@ def show_diff(view: "RolloutDiff") -> None:
         note("not everything is shown: there is too much of it")
 
 
-@commands("list", show=COLUMNS, empty="No procedure was promoted.")
-def list_rollouts(
-    daemon: DaemonConnection,
-    page: PageOptions,
-    status: Annotated[
-        str | None, typer.Option("--status", help=f"Only in a stage: {STAGES}.")
-    ] = None,
-    learning: Annotated[
-        str | None, typer.Option("--learning", metavar="LEARNING", help="Only of this learning.")
-    ] = None,
-) -> object:
-    """List promoted skills, by name."""
-    return daemon.client.rollouts.page(status=status, source_learning_id=learning, **page)
-
-
 @commands("show", "get", show=_show)
 def show(daemon: DaemonConnection, name: SkillName) -> object:
     """Show where a promoted skill stands, what speaks for it, and what the next stage asks for."""
@@ -316,3 +302,15 @@ def diff(
 ) -> object:
     """Print what changed between two revisions, as a patch of the skill's files."""
     return daemon.client.rollouts.diff(name, old, new)
+
+
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="rollouts.page",
+        show=COLUMNS,
+        empty="No procedure was promoted.",
+        options={"source_learning_id": "learning"},
+    ),
+)

@@ -21,6 +21,7 @@ from understudy.cli.options import (
 )
 from understudy.cli.output import ExitCode, note, print_json, understudy
 from understudy.cli.requests import WaitNotice, leave_waiting, need_lines, requests_of, tell_waiting
+from understudy.cli.table import Verb, declare
 from understudy.cli.transcript import remembered_line
 
 if TYPE_CHECKING:
@@ -92,16 +93,6 @@ def list_runs(
 def _counted(found: "RunCounts") -> screen.Pairs:
     by_status = [(status.replace("_", " "), count) for status, count in found.statuses.items()]
     return [*by_status, ("all", found.total)]
-
-
-@commands("counts", show=_counted)
-def counts(
-    daemon: DaemonConnection,
-    session: Annotated[str | None, typer.Option(help="Only those of a session.")] = None,
-    agent: Annotated[str | None, typer.Option(help="Only those of an agent.")] = None,
-) -> object:
-    """Count runs by status."""
-    return daemon.client.runs.counts(session_id=session, agent_id=agent)
 
 
 @commands("show", "get")
@@ -228,18 +219,6 @@ EVENTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("events", show=EVENTS_COLUMNS, empty="No events yet.")
-def events(daemon: DaemonConnection, page: PageOptions, run_id: RunId) -> object:
-    """List the events in the life of a run, oldest first."""
-    return daemon.client.runs.events_page(run_id, **page)
-
-
-@commands("cancel", show=lambda run: note(f"run {run.run_id} is {_state(run)}"))
-def cancel(daemon: DaemonConnection, run_id: RunId) -> object:
-    """Stop a run; one that has ended stays as it is."""
-    return daemon.client.runs.cancel(run_id)
-
-
 DEBUG_COLUMNS: Final[screen.Layout] = {
     "artifact": "artifact_id",
     "step": "step",
@@ -247,16 +226,6 @@ DEBUG_COLUMNS: Final[screen.Layout] = {
     "when": "at_ms",
     "request": lambda item: screen.compact(item.request),
 }
-
-
-@commands(
-    "debug",
-    show=DEBUG_COLUMNS,
-    empty="Nothing was kept. Submit with --debug-level requests to keep provider requests.",
-)
-def debug(daemon: DaemonConnection, page: PageOptions, run_id: RunId) -> object:
-    """List the provider requests of a run, redacted."""
-    return daemon.client.runs.debug_page(run_id, **page)
 
 
 def finish(daemon: DaemonConnection, run: "RunView") -> None:
@@ -309,24 +278,6 @@ def _show_deliveries(page: "Page[DeliveryLog]") -> None:
     screen.table(columns, rows, empty="This run has no reply targets.")
 
 
-@commands("deliveries", show=_show_deliveries)
-def deliveries(daemon: DaemonConnection, page: PageOptions, run_id: RunId) -> object:
-    """List what was sent to the reply targets of a run, try by try."""
-    return daemon.client.deliveries.page(run_id, **page)
-
-
-@commands("retry-delivery", show="delivery {delivery_id} is tried again")
-def retry(
-    daemon: DaemonConnection,
-    run_id: RunId,
-    delivery_id: Annotated[
-        str, typer.Argument(metavar="DELIVERY", help="Its id, as `deliveries` shows.")
-    ],
-) -> None:
-    """Have a dead delivery tried again."""
-    daemon.client.deliveries.retry(run_id, delivery_id)
-
-
 @commands(
     "artifacts",
     show=ARTIFACTS_COLUMNS,
@@ -351,3 +302,27 @@ def artifacts(
         daemon.show(lambda: screen.document(text))
         return None
     return daemon.client.runs.artifacts_page(run_id, **page)
+
+
+declare(
+    commands,
+    Verb(names="counts", call="runs.counts", show=_counted),
+    Verb(names="events", call="runs.events_page", show=EVENTS_COLUMNS, empty="No events yet."),
+    Verb(
+        names="cancel",
+        call="runs.cancel",
+        show=lambda run: note(f"run {run.run_id} is {_state(run)}"),
+    ),
+    Verb(
+        names="debug",
+        call="runs.debug_page",
+        show=DEBUG_COLUMNS,
+        empty="Nothing was kept. Submit with --debug-level requests to keep provider requests.",
+    ),
+    Verb(names="deliveries", call="deliveries.page", show=_show_deliveries),
+    Verb(
+        names="retry-delivery",
+        call="deliveries.retry",
+        show="delivery {delivery_id} is tried again",
+    ),
+)

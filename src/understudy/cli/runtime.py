@@ -7,6 +7,7 @@ import typer
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import Expected
+from understudy.cli.table import Verb, declare
 
 commands = Commands("Runtime: settings that change while the daemon runs.")
 
@@ -22,12 +23,6 @@ RECORD: Final[screen.Layout] = {
     "changed": "updated_at_ms",
     "by": "actor",
 }
-
-
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection) -> object:
-    """Show the settings in force."""
-    return daemon.client.runtime.get()
 
 
 @commands("set", show=RECORD)
@@ -90,12 +85,6 @@ REVISIONS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("revisions", show=REVISIONS_COLUMNS, empty="No revisions yet.")
-def revisions(daemon: DaemonConnection) -> object:
-    """List the kept revisions, newest first."""
-    return daemon.client.runtime.revisions_page()
-
-
 @commands("rollback", show=RECORD)
 def roll_back(
     daemon: DaemonConnection,
@@ -140,3 +129,15 @@ def set_default(
     from understudy.wire.runtime import ChangeRuntime
 
     return daemon.client.runtime.change(ChangeRuntime(default_route=route_id))
+
+
+declare(
+    commands,
+    Verb(names="show get", call="runtime.get", show=RECORD),
+    Verb(
+        names="revisions",
+        call="runtime.revisions_page",
+        show=REVISIONS_COLUMNS,
+        empty="No revisions yet.",
+    ),
+)

@@ -3,7 +3,8 @@
 from typing import Final
 
 from understudy.cli import screen
-from understudy.cli.connection import Commands, DaemonConnection
+from understudy.cli.connection import Commands
+from understudy.cli.table import Verb, declare
 
 commands = Commands("Sample: a demo workspace of a small team, to look around in.")
 
@@ -19,19 +20,9 @@ SAMPLE: Final[screen.Layout] = {
 }
 
 
-@commands("show", show=SAMPLE)
-def show(daemon: DaemonConnection) -> object:
-    """Show whether the sample workspace is loaded, and what belongs to it."""
-    return daemon.client.sample.read()
-
-
-@commands("load", show=SAMPLE)
-def load(daemon: DaemonConnection) -> object:
-    """Fill a sample workspace; it needs no key and calls no model."""
-    return daemon.client.sample.load()
-
-
-@commands("remove", show=SAMPLE)
-def remove(daemon: DaemonConnection) -> object:
-    """Delete the sample's agents with all that was made in their sessions."""
-    return daemon.client.sample.remove()
+declare(
+    commands,
+    Verb(names="show", call="sample.read", show=SAMPLE),
+    Verb(names="load", call="sample.load", show=SAMPLE),
+    Verb(names="remove", call="sample.remove", show=SAMPLE),
+)

@@ -12,12 +12,12 @@ from understudy.cli.inputs import Asset, Attach
 from understudy.cli.options import (
     TARGET_HELP,
     Key,
-    PageOptions,
     SessionId,
     Text,
     TextFile,
 )
 from understudy.cli.output import note
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.wire.schedules import CadenceView, ScheduleAnswer
@@ -116,23 +116,6 @@ SCHEDULES_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands(
-    "list",
-    show=SCHEDULES_COLUMNS,
-    empty="No schedules yet. `{understudy} schedules create SESSION TEXT --every 1h` makes one.",
-)
-def list_schedules(
-    daemon: DaemonConnection,
-    page: PageOptions,
-    session: Annotated[str | None, typer.Option(help="Only those for a session.")] = None,
-    status: Annotated[
-        str | None, typer.Option(help="`active`, `paused`, `completed` or `canceled`.")
-    ] = None,
-) -> object:
-    """List schedules, newest first."""
-    return daemon.client.schedules.page(session_id=session, status=status, **page)
-
-
 RECORD: Final[screen.Layout] = {
     "schedule": "schedule_id",
     "name": "name",
@@ -214,12 +197,6 @@ def create(
     return daemon.client.schedules.create(wanted, key=key)
 
 
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection, schedule_id: ScheduleId) -> object:
-    """Show a schedule."""
-    return daemon.client.schedules.get(schedule_id)
-
-
 EXECUTIONS_COLUMNS: Final[screen.Layout] = {
     "at": lambda item: when(item.at_ms),
     "status": "status",
@@ -228,12 +205,6 @@ EXECUTIONS_COLUMNS: Final[screen.Layout] = {
     "run": "run_id",
     "reason": "reason",
 }
-
-
-@commands("executions", show=EXECUTIONS_COLUMNS, empty="It has not fired yet.")
-def executions(daemon: DaemonConnection, page: PageOptions, schedule_id: ScheduleId) -> object:
-    """List the last fires of a schedule, newest first."""
-    return daemon.client.schedules.executions_page(schedule_id, **page)
 
 
 def _tell(answer: "ScheduleAnswer") -> None:
@@ -246,25 +217,23 @@ def _tell(answer: "ScheduleAnswer") -> None:
         note(f"{execution.status}: {execution.reason}")
 
 
-@commands("pause", show=_tell)
-def pause(daemon: DaemonConnection, schedule_id: ScheduleId) -> object:
-    """Fire no more until it is resumed."""
-    return daemon.client.schedules.pause(schedule_id)
-
-
-@commands("resume", show=_tell)
-def resume(daemon: DaemonConnection, schedule_id: ScheduleId) -> object:
-    """Fire again, from the next time on."""
-    return daemon.client.schedules.resume(schedule_id)
-
-
-@commands("trigger", "trigger-now", show=_tell)
-def trigger(daemon: DaemonConnection, schedule_id: ScheduleId, key: Key = None) -> object:
-    """Fire now, beside the cadence."""
-    return daemon.client.schedules.trigger(schedule_id, key=key)
-
-
-@commands("cancel", show=_tell)
-def cancel(daemon: DaemonConnection, schedule_id: ScheduleId) -> object:
-    """End a schedule for good."""
-    return daemon.client.schedules.cancel(schedule_id)
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="schedules.page",
+        show=SCHEDULES_COLUMNS,
+        empty="No schedules yet. `{understudy} schedules create SESSION TEXT --every 1h` makes one.",
+    ),
+    Verb(names="show get", call="schedules.get", show=RECORD),
+    Verb(
+        names="executions",
+        call="schedules.executions_page",
+        show=EXECUTIONS_COLUMNS,
+        empty="It has not fired yet.",
+    ),
+    Verb(names="pause", call="schedules.pause", show=_tell),
+    Verb(names="resume", call="schedules.resume", show=_tell),
+    Verb(names="trigger trigger-now", call="schedules.trigger", show=_tell),
+    Verb(names="cancel", call="schedules.cancel", show=_tell),
+)

@@ -9,6 +9,7 @@ from understudy.cli import inputs, permissions, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import TARGET_HELP, Allow, Deny, PageOptions, SessionId
 from understudy.cli.sessions import RECORD
+from understudy.cli.table import Verb, declare
 from understudy.core.scope import ALL, CAPABILITY_KINDS, CREDENTIAL_KINDS
 
 if TYPE_CHECKING:
@@ -160,12 +161,6 @@ def set_persona(
     return daemon.client.sessions.set_persona(session_id, persona_id)
 
 
-@commands("clear-persona", show=RECORD)
-def clear_persona(daemon: DaemonConnection, session_id: SessionId) -> object:
-    """Take the persona off an idle session."""
-    return daemon.client.sessions.clear_persona(session_id)
-
-
 @commands("set-route", show=RECORD)
 def set_route(
     daemon: DaemonConnection,
@@ -188,12 +183,6 @@ def set_route(
         raise typer.BadParameter("give a route, --model or --generation")
     policy = inputs.request(RoutePolicyBody, provider=route, generation=settings or None)
     return daemon.client.sessions.set_route(session_id, policy)
-
-
-@commands("clear-route", show=RECORD)
-def clear_route(daemon: DaemonConnection, session_id: SessionId) -> object:
-    """Let future runs take the agent's or the daemon's route."""
-    return daemon.client.sessions.clear_route(session_id)
 
 
 @commands("set-capability-scope", show=RECORD)
@@ -240,12 +229,6 @@ def set_reply_targets(
     return daemon.client.sessions.set_reply_targets(session_id, wanted)
 
 
-@commands("clear-reply-targets", show=RECORD)
-def clear_reply_targets(daemon: DaemonConnection, session_id: SessionId) -> object:
-    """Deliver the outputs of future runs nowhere."""
-    return daemon.client.sessions.clear_reply_targets(session_id)
-
-
 def _scope_lists(
     kinds: Sequence[str], allow: list[str] | None, deny: list[str] | None, *, clear: bool
 ) -> dict[str, list[str]]:
@@ -254,3 +237,11 @@ def _scope_lists(
     if clear == bool(lists):
         raise typer.BadParameter("give --allow and --deny, or --clear alone")
     return lists
+
+
+declare(
+    commands,
+    Verb(names="clear-persona", call="sessions.clear_persona", show=RECORD),
+    Verb(names="clear-route", call="sessions.clear_route", show=RECORD),
+    Verb(names="clear-reply-targets", call="sessions.clear_reply_targets", show=RECORD),
+)

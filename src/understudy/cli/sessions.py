@@ -7,9 +7,10 @@ import typer
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.inputs import Asset, Attach
-from understudy.cli.options import Key, Locale, PageOptions, SessionId, Text, TextFile
+from understudy.cli.options import Key, Locale, SessionId, Text, TextFile
 from understudy.cli.output import ExitCode, note, print_json
 from understudy.cli.requests import leave_waiting
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.sessions.model import ActiveSkill
@@ -64,26 +65,6 @@ SESSIONS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands(
-    "list",
-    show=SESSIONS_COLUMNS,
-    empty="No sessions yet. `{understudy} chat` or `{understudy} sessions create` makes one.",
-)
-def list_sessions(
-    daemon: DaemonConnection,
-    page: PageOptions,
-    persona: Annotated[str | None, typer.Option(help="Only those bound to a persona.")] = None,
-    status: Annotated[str | None, typer.Option(help="Only `active` or `ended` ones.")] = None,
-    binding_key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The one that a key stands for.")
-    ] = None,
-) -> object:
-    """List sessions, newest first."""
-    return daemon.client.sessions.page(
-        persona_id=persona, status=status, binding_key=binding_key, **page
-    )
-
-
 @commands("create", show=lambda view: print(view.session_id))
 def create(
     daemon: DaemonConnection,
@@ -110,32 +91,6 @@ def create(
         thread_id=thread,
     )
     return daemon.client.sessions.create(wanted, key=key)
-
-
-@commands("show", "get", show=RECORD)
-def show(daemon: DaemonConnection, session_id: SessionId) -> object:
-    """Show a session."""
-    return daemon.client.sessions.get(session_id)
-
-
-@commands(
-    "bindings",
-    show={"key": "binding_key", "bound by": "bound_by", "since": "created_at_ms"},
-    empty="No key stands for this session. `runs submit --binding-key KEY` binds one.",
-)
-def list_bindings(daemon: DaemonConnection, session_id: SessionId, page: PageOptions) -> object:
-    """List the keys that stand for a session."""
-    return daemon.client.sessions.bindings_page(session_id, **page)
-
-
-@commands("end", show="session {session_id} has ended")
-def end(
-    daemon: DaemonConnection,
-    session_id: SessionId,
-    reason: Annotated[str | None, typer.Option(help="Why it ends.")] = None,
-) -> None:
-    """Close a session to new runs."""
-    daemon.client.sessions.end(session_id, reason)
 
 
 @commands("interrupt")
@@ -188,12 +143,6 @@ EVENTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("events", show=EVENTS_COLUMNS, empty="Nothing has happened yet.")
-def events(daemon: DaemonConnection, page: PageOptions, session_id: SessionId) -> object:
-    """List the events of the journal, oldest first."""
-    return daemon.client.sessions.events_page(session_id, **page)
-
-
 @commands("stream")
 def stream(
     daemon: DaemonConnection,
@@ -224,12 +173,6 @@ SIDECHAINS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands("sidechains", show=SIDECHAINS_COLUMNS, empty="No sidechains.")
-def list_sidechains(daemon: DaemonConnection, page: PageOptions, session_id: SessionId) -> object:
-    """List the sidechains of a session, with their newest runs."""
-    return daemon.client.sessions.sidechains_page(session_id, **page)
-
-
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="The task's number or id.")]
 STATUSES = "`pending`, `in_progress`, `blocked`, `completed`, `failed` or `cancelled`."
 Title = Annotated[str, typer.Argument(metavar="TITLE", help="What is to be done, in one line.")]
@@ -247,17 +190,6 @@ TASKS_COLUMNS: Final[screen.Layout] = {
     "title": "title",
     "id": "task_id",
 }
-
-
-@commands("tasks", show=TASKS_COLUMNS, empty="No tasks.")
-def list_tasks(
-    daemon: DaemonConnection,
-    page: PageOptions,
-    session_id: SessionId,
-    status: Annotated[str | None, typer.Option(help=f"Only those that are {STATUSES}")] = None,
-) -> object:
-    """List the tasks of a session."""
-    return daemon.client.tasks.page(session_id, status=status, **page)
 
 
 TASK: Final[screen.Layout] = {
@@ -330,11 +262,39 @@ CHECKPOINTS_COLUMNS: Final[screen.Layout] = {
 }
 
 
-@commands(
-    "checkpoints",
-    show=CHECKPOINTS_COLUMNS,
-    empty="No checkpoints: the whole session still fits the model's window.",
+declare(
+    commands,
+    Verb(
+        names="list",
+        call="sessions.page",
+        show=SESSIONS_COLUMNS,
+        empty="No sessions yet. `{understudy} chat` or `{understudy} sessions create` makes one.",
+    ),
+    Verb(names="show get", call="sessions.get", show=RECORD),
+    Verb(
+        names="bindings",
+        call="sessions.bindings_page",
+        show={"key": "binding_key", "bound by": "bound_by", "since": "created_at_ms"},
+        empty="No key stands for this session. `runs submit --binding-key KEY` binds one.",
+    ),
+    Verb(names="end", call="sessions.end", show="session {session_id} has ended"),
+    Verb(
+        names="events",
+        call="sessions.events_page",
+        show=EVENTS_COLUMNS,
+        empty="Nothing has happened yet.",
+    ),
+    Verb(
+        names="sidechains",
+        call="sessions.sidechains_page",
+        show=SIDECHAINS_COLUMNS,
+        empty="No sidechains.",
+    ),
+    Verb(names="tasks", call="tasks.page", show=TASKS_COLUMNS, empty="No tasks."),
+    Verb(
+        names="checkpoints",
+        call="checkpoints.page",
+        show=CHECKPOINTS_COLUMNS,
+        empty="No checkpoints: the whole session still fits the model's window.",
+    ),
 )
-def checkpoints(daemon: DaemonConnection, page: PageOptions, session_id: SessionId) -> object:
-    """List the summaries that stand for older parts of a session, newest first."""
-    return daemon.client.checkpoints.page(session_id, **page)

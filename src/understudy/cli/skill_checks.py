@@ -14,6 +14,7 @@ from understudy.cli.inputs import why
 from understudy.cli.options import Key, shared
 from understudy.cli.output import ExitCode, end_with_problem, note, print_json, understudy
 from understudy.cli.skill_records import OfVersion, SkillRef
+from understudy.cli.table import Verb, declare
 from understudy.skills.bundles.limits import MANIFEST
 
 if TYPE_CHECKING:
@@ -269,12 +270,6 @@ def _show_runtimes(view: "Runtimes") -> None:
     note("skills can run" if view.ready else "skills that bring programs cannot run here")
 
 
-@commands("runtimes", show=_show_runtimes)
-def runtimes(daemon: DaemonConnection) -> object:
-    """List the programs that skills run with, and whether they are there."""
-    return daemon.client.skill_dependencies.runtimes()
-
-
 def _show_rescan(view: "Rescan") -> None:
     rows = [(item.slug, item.status, item.missing or None) for item in view.results]
     screen.table(("skill", "status", "misses"), rows, empty="There is no skill to look at.")
@@ -326,3 +321,9 @@ def _show_installed(view: "InstalledPackages") -> None:
         screen.table(("by", "installed"), rows, empty="")
     for line in (*((view.message,) if view.message else ()), *view.errors):
         note(line)
+
+
+declare(
+    commands,
+    Verb(names="runtimes", call="skill_dependencies.runtimes", show=_show_runtimes),
+)

@@ -9,6 +9,7 @@ from understudy.cli import screen
 from understudy.cli.connection import Commands, DaemonConnection
 from understudy.cli.options import Key, PageOptions
 from understudy.cli.output import note
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.skills.local.service import SkillRootReport
@@ -65,7 +66,11 @@ def add(
 RootRef = Annotated[str, typer.Argument(metavar="ROOT", help="Its id, as `list` shows.")]
 
 
-@commands("remove", show="root {root_id} is removed; its folder stays as it is")
-def remove(daemon: DaemonConnection, root_id: RootRef) -> None:
-    """Offer the skills of a root no longer."""
-    daemon.client.skill_roots.remove(root_id)
+declare(
+    commands,
+    Verb(
+        names="remove",
+        call="skill_roots.remove",
+        show="root {root_id} is removed; its folder stays as it is",
+    ),
+)

@@ -6,8 +6,8 @@ import typer
 
 from understudy.cli import inputs, permissions, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import Key
 from understudy.cli.output import ExitCode, note, understudy
+from understudy.cli.table import Verb, declare
 
 if TYPE_CHECKING:
     from understudy.wire.mcp import AcceptedMcpTools
@@ -158,22 +158,6 @@ def _show_accepted(view: "AcceptedMcpTools") -> None:
     screen.table(("accepted", "what it does"), rows, empty="This server has no tools.")
 
 
-@mcp("accept", show=_show_accepted)
-def accept(
-    daemon: DaemonConnection,
-    name: ServerName,
-    session: Annotated[
-        str | None, typer.Option(help="The server of that name that this session has.")
-    ] = None,
-    digest: Annotated[
-        list[str] | None, typer.Option(help="Only the tool with this digest; repeatable.")
-    ] = None,
-    key: Key = None,
-) -> object:
-    """Accept what the tools of a server say of themselves; a changed description asks again."""
-    return daemon.client.mcp_servers.accept(name, session_id=session, digests=digest, key=key)
-
-
 @mcp("restart")
 def restart(daemon: DaemonConnection, name: ServerName) -> None:
     """Start a server anew, whether it runs or not; fails if it does not come up."""
@@ -183,3 +167,14 @@ def restart(daemon: DaemonConnection, name: ServerName) -> None:
     daemon.show(lambda: note(f"{view.name} is {view.state} with {tools}{why}"))
     if view.state != "ready":
         raise typer.Exit(ExitCode.FAILED)
+
+
+declare(
+    mcp,
+    Verb(
+        names="accept",
+        call="mcp_servers.accept",
+        show=_show_accepted,
+        options={"digests": "digest"},
+    ),
+)

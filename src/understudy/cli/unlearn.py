@@ -9,8 +9,8 @@ import typer
 
 from understudy.cli import inputs, screen
 from understudy.cli.connection import Commands, DaemonConnection
-from understudy.cli.options import PageOptions
 from understudy.cli.output import ExitCode, note
+from understudy.cli.table import Verb, declare
 
 commands = Commands("Unlearn: what came of something; take it out of use, or erase its text.")
 
@@ -147,12 +147,6 @@ for _each in NOUNS:
     _noun(*_each)
 
 
-@commands("list", show=COLUMNS, empty="Nothing was unlearned yet.")
-def list_unlearns(daemon: DaemonConnection, page: PageOptions) -> object:
-    """List unlearnings, newest first."""
-    return daemon.client.unlearn.page(**page)
-
-
 @commands("show", "get", show=_show)
 def show(daemon: DaemonConnection, unlearn_id: UnlearnId, out: Out = None) -> object:
     """Show how far an unlearning has come, and its receipt."""
@@ -182,3 +176,9 @@ def verify(
     )
     if not answer.ok:
         raise typer.Exit(ExitCode.FAILED)
+
+
+declare(
+    commands,
+    Verb(names="list", call="unlearn.page", show=COLUMNS, empty="Nothing was unlearned yet."),
+)

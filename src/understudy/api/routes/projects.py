@@ -28,6 +28,7 @@ from understudy.wire.projects import (
     UpdateProject,
 )
 
+MemberId = Annotated[str, Path(description="id of the member")]
 router = APIRouter(tags=["projects"], route_class=GatedRoute)
 ProjectId = Annotated[str, Path(description="id of the project")]
 ONE: Final = "/v1/projects/{project_id}"
@@ -114,7 +115,7 @@ def add_member(
 @router.delete(ONE + "/members/{member_id}", operation_id="projects.remove_member")
 @operator()
 def remove_member(
-    project_id: ProjectId, member_id: str, services: Services, caller: Caller
+    project_id: ProjectId, member_id: MemberId, services: Services, caller: Caller
 ) -> ProjectDetail:
     """Remove a member from a project."""
     return services.projects.service.remove_member(caller, project_id, member_id)

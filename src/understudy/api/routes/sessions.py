@@ -88,7 +88,7 @@ def list_sessions(
     services: Services,
     page: Paging,
     persona_id: Annotated[str | None, Query(description="only with this persona bound")] = None,
-    status: Annotated[SessionStatus | None, Query()] = None,
+    status: Annotated[SessionStatus | None, Query(description="only in this status")] = None,
     binding_key: Annotated[str | None, Query(description="the one this key stands for")] = None,
 ) -> Items[SessionView]:
     """List sessions, newest first."""
