@@ -71,10 +71,13 @@ def test_where_one_has_none_last_is_not_found() -> None:
 
 
 def test_the_exact_name_of_a_record_is_never_taken_for_a_beginning() -> None:
-    answers = {"/v1/ids": known("ses_a", "ses_ab"), "/v1/sessions/ses_a/end": {"session_id": "s"}}
+    answers = {
+        "/v1/ids": known("ses_abcd", "ses_abcde"),
+        "/v1/sessions/ses_abcd/end": {"session_id": "s"},
+    }
     with tiny_daemon(answers) as (url, asked):
-        typed("--url", url, "sessions", "end", "ses_a")
-    assert asked[-1].target == "/v1/sessions/ses_a/end"
+        typed("--url", url, "sessions", "end", "ses_abcd")
+    assert asked[-1].target == "/v1/sessions/ses_abcd/end"
 
 
 def test_a_daemon_that_knows_no_beginnings_is_asked_for_what_was_typed() -> None:
@@ -108,3 +111,9 @@ def test_the_kind_of_an_argument_is_told_by_what_help_calls_it() -> None:
         "run_id": "run",
         "session": "session",
     }
+
+
+def test_a_word_of_three_characters_is_no_beginning() -> None:
+    with tiny_daemon({"/v1/ids": known(WHOLE)}) as (url, asked):
+        typed("--url", url, "runs", "cancel", "run_1nf")
+    assert asked[0].target == "/v1/runs/run_1nf/cancel"
