@@ -332,6 +332,29 @@ async def test_a_run_is_submitted_and_what_it_was_told_counts_as_passed_on(
         assert [it["derived_from_untrusted"] for it in found] == [True]
 
 
+@pytest.mark.parametrize("session", ["new", "known"])
+async def test_a_task_that_is_submitted_twice_under_one_key_is_one_run(
+    settings: Settings, fake: FakeModel, session: str
+) -> None:
+    async with serving(settings) as call:
+        fake.queue("Hello.", "{}", "Hello again.", "{}")
+        token = await token_of(call, "ann", Role.CLIENT)
+        async with connected(call, token) as client:
+            asked: dict[str, Any] = {"content": "Say hello."}
+            if session == "known":
+                asked["session_id"] = (await use(client, "run_submit", **asked))["session_id"]
+            runs = [
+                await use(client, "run_submit", **asked, idempotency_key="task \u2116 1")
+                for _ in range(2)
+            ]
+            other = {**asked, "content": "Say goodbye.", "idempotency_key": "task \u2116 1"}
+            refused = await mistake(client, "run_submit", **other)
+
+        assert runs[0]["run_id"] == runs[1]["run_id"]
+        assert "(idempotency_conflict)" in refused
+        assert len(await call.items("sessions.list")) == 1
+
+
 @pytest.mark.parametrize("isolation", ["shared", "per_user"])
 async def test_a_client_sees_nothing_of_another_user(
     tmp_path: Path, fake: FakeModel, prepared_url: str, isolation: str
@@ -469,6 +492,9 @@ async def test_the_door_is_that_of_the_api(settings: Settings) -> None:
             assert answer.status_code == 401
             assert "tools" not in answer.text
             assert answer.headers["www-authenticate"].startswith("Bearer")
+        audit = await call.items("audit.list")
+        refused = [it["actor"] for it in audit if it["action"] == "mcp.request"]
+        assert refused == ["anonymous"]
         async with web(call, token) as client:
             site = {"Origin": "https://evil.example"}
             assert (await client.post("/mcp", json=PING, headers=ACCEPT | site)).status_code == 403

@@ -171,22 +171,30 @@ async def answer_error(request: Request, error: Exception) -> Response:
 
 def refused_entry(request: Request, refusal: ProblemAnswer) -> AuditEntry | None:
     """The audit entry of a refused request; None for reads and for missing resources."""
-    route = request.scope.get("route")
     is_kept = refusal.status in AUDITED or refusal.reason in HIDING
-    if not isinstance(route, GatedRoute) or request.method in SAFE_METHODS or not is_kept:
+    action, named = _action_of(request)
+    if action is None or request.method in SAFE_METHODS or not is_kept:
         return None
     principal = getattr(request.state, "principal", None)
-    action = route.operation.action or route.name_of_operation
     return AuditEntry(
         at_ms=services_of(request).resources.clock.now_ms(),
         actor=principal.actor if principal else NOBODY,
         action=action,
         resource=action.partition(".")[0],
-        resource_id=_resource_id(request, route.operation),
+        resource_id=named,
         outcome=AuditOutcome.REFUSED,
         reason=with_rules(refusal.reason, refusal.errors),
         request_id=current_request_id.get(),
     )
+
+
+def _action_of(request: Request) -> tuple[str | None, str]:
+    """How the audit names what was asked, and what it was about; None for what it leaves out."""
+    route = request.scope.get("route")
+    if isinstance(route, GatedRoute):
+        operation = route.operation
+        return operation.action or route.name_of_operation, _resource_id(request, operation)
+    return getattr(request.scope.get("endpoint"), "action", None), ""
 
 
 def _is_typing_mistake(error: Exception) -> bool:

@@ -70,13 +70,16 @@ class InProcessCalls:
         *,
         body: object = None,
         language: str,
+        key: str | None = None,
     ) -> Any:
         """Call an operation and return its answer; raises `OperationRefused` for a problem.
 
-        `values` are path parameters; the rest becomes the query.
+        `values` are path parameters; the rest becomes the query. `key` is its idempotency key.
         """
         sent = b"" if body is None else json.dumps(body).encode()
-        headers = ((b"content-type", JSON), (b"content-length", str(len(sent)).encode()))
+        headers = [(b"content-type", JSON), (b"content-length", str(len(sent)).encode())]
+        if key is not None:
+            headers.append((b"idempotency-key", key.encode()))
         scope = self._scope(caller, operation, values, headers, language)
         return await self._answer(scope, _receive_of(sent))
 

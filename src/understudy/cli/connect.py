@@ -213,7 +213,10 @@ def _first_token(daemon: DaemonConnection, home: Path) -> str | None:
 
 def _texts(place: ClientPlace, token: str) -> list[tuple[ClientFile, str]]:
     """The files of a connection with the text that each gets; nothing is written."""
-    return [(file, file.add(text_of(file.path))) for file in client_files(place, token)]
+    files = client_files(place, token)
+    for file in files:
+        place.refuse_link(file.path)
+    return [(file, file.add(text_of(file.path))) for file in files]
 
 
 def _planned(place: ClientPlace, old: Connection | None) -> list[Change]:
@@ -221,6 +224,7 @@ def _planned(place: ClientPlace, old: Connection | None) -> list[Change]:
     ours = {each.path: _rest(old, place, each) for each in old.files} if old else {}
     planned: list[Change] = []
     for file in client_files(place, NO_TOKEN_YET):
+        place.refuse_link(file.path)
         now = text_of(file.path)
         then = file.add(ours.get(str(file.path), now))
         planned.append((str(file.path), now, then))

@@ -23,6 +23,8 @@ from understudy.evolution.consent import ConsentRecords, SkillOwnership
 from understudy.evolution.hints import Hints
 from understudy.evolution.names import SkillPlaces
 from understudy.evolution.offer_book import OfferBook
+from understudy.foreign.connections import connections
+from understudy.mcp import endpoint as mcp
 from understudy.memory.policy import policy_in
 from understudy.redaction.scrub import Json, scrub_counted, scrub_json
 from understudy.retrieval.documents import Document, Field
@@ -194,9 +196,11 @@ def _scrub_captured(resources: Resources, captured: Json) -> Json:
 
 
 def warm_up(resources: Resources) -> None:
-    """Preload the providers, the scrubber and the scorer."""
+    """Preload the providers, the scrubber and the scorer; with connected agents, their library."""
     resources.routes.warm()
     make_tables()
+    if connections(resources.settings.home):
+        mcp.warm_up()
 
 
 def make_tables() -> None:

@@ -65,6 +65,12 @@ class ClientPlace:
             return tuple(dict.fromkeys((str(self.person), str(self.client))))
         return (str(self.project), str(self.client / "projects" / _munged(self.project)))
 
+    def refuse_link(self, path: Path) -> None:
+        """Refuse a file of the project that a link leads elsewhere: who made the link is unknown."""
+        inside = self.project
+        if inside and path.is_relative_to(inside) and not path.resolve().is_relative_to(inside):
+            raise coded_error("foreign/client_file_elsewhere", name=str(path))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFile:

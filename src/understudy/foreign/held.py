@@ -147,7 +147,7 @@ class HeldWrites:
             return None
         if proposal.name.endswith(COMMAND):
             return proposal.content
-        if self.folders.may_touch(proposal.name):
+        if self.folders.may_write(proposal.name):
             return None
         text = proposal.content if proposal.content.endswith("\n") else proposal.content + "\n"
         end = "END"

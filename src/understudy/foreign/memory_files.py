@@ -1,10 +1,11 @@
 """Which files hold the memory and the instructions of coding agents, and which calls write them."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -59,7 +60,6 @@ _READERS: Final = frozenset(
         "realpath",
         "rg",
         "sha256sum",
-        "sort",
         "stat",
         "tail",
         "test",
@@ -69,6 +69,11 @@ _READERS: Final = frozenset(
         "wc",
     ]
 )
+# Programs that only read, unless they have such a flag.
+_WRITING_FLAGS: Final = {
+    "sed": re.compile(r"-[A-Za-z]*i|--in-place"),
+    "sort": re.compile(r"-[A-Za-z]*o|--output"),
+}
 _GIT_READS: Final = frozenset(
     [
         "add",
@@ -87,6 +92,10 @@ _GIT_READS: Final = frozenset(
         "status",
     ]
 )
+_PATCH_BEGIN: Final = "*** Begin Patch"
+# The tool whose whole input is a patch, and a command line that does no more than that tool.
+_PATCHER: Final = "apply_patch"
+_PATCH_ALONE: Final = re.compile(rf"\s*{_PATCHER}\s+<<\s*(['\"])(\w+)\1\n(?:(?!\2\n).*\n)*\2\s*")
 _PATCH_FILE: Final = re.compile(
     r"^\*\*\* (?:(Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE
 )
@@ -116,16 +125,24 @@ def is_memory(path: str) -> bool:
 
 def memory_writes(tool: str, given: Mapping[str, Any]) -> tuple[MemoryWrite, ...]:
     """The memory files that a tool call of Claude Code or Codex writes, up to `MAX_WRITES` and one."""
-    patch = next((text for text in _texts(given) if "*** Begin Patch" in text), None)
-    if patch is not None:
-        return tuple(islice(_patched(patch), MAX_WRITES + 1))
     path = given.get("file_path", given.get("path"))
     if isinstance(path, str) and tool in _EDITORS:
-        after = _EDITORS[tool](given)
-        return (MemoryWrite(path=path, after=after, shown=""),) if is_memory(path) else ()
+        after, shown = _EDITORS[tool](given), json.dumps(given, ensure_ascii=False, indent=2)
+        return (MemoryWrite(path=path, after=after, shown=shown),) if is_memory(path) else ()
+    patch = next((text for text in _texts(given) if _PATCH_BEGIN in text), "")
+    found = tuple(islice(_patched(patch), MAX_WRITES + 1))
     command = given.get("command", given.get("cmd"))
     text = " ".join(map(str, command)) if isinstance(command, list) else command
-    return tuple(_by_command(text)) if isinstance(text, str) else ()
+    if not isinstance(text, str) or (patch and _is_patch_alone(tool, command)):
+        return found
+    return (*found, *_by_command(text))
+
+
+def _is_patch_alone(tool: str, command: Any) -> bool:
+    """Whether a call that has a patch does nothing else."""
+    if tool == _PATCHER or (isinstance(command, list) and command[:1] == [_PATCHER]):
+        return True
+    return isinstance(command, str) and _PATCH_ALONE.fullmatch(command) is not None
 
 
 def _texts(given: Mapping[str, Any]) -> Iterator[str]:
@@ -168,7 +185,7 @@ _EDITORS: Final[Mapping[str, Callable[[Mapping[str, Any]], Callable[[str], str |
 
 def _patched(patch: str) -> Iterator[MemoryWrite]:
     found = list(_PATCH_FILE.finditer(patch))
-    for this, following in zip(found, [*found[1:], None], strict=True):
+    for this, following in zip_longest(found, found[1:]):
         path = this[2].strip()
         if not is_memory(path):
             continue
@@ -221,6 +238,6 @@ def _only_reads(command: Sequence[Any]) -> bool:
     program = words[0].rpartition("/")[2]
     if program == "git":
         return next((it for it in words[1:] if not it.startswith("-")), "") in _GIT_READS
-    if program == "sed":
-        return not any(it.startswith(("-i", "--in-place")) for it in words[1:])
+    if program in _WRITING_FLAGS:
+        return not any(map(_WRITING_FLAGS[program].match, words[1:]))
     return program in _READERS

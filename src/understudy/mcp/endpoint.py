@@ -31,6 +31,9 @@ PATH: Final = "/mcp"
 class McpEndpoint:
     """Serves each request by itself: nothing of a client is kept between two of them."""
 
+    # How the audit names a request that is refused here.
+    action: Final = "mcp.request"
+
     def __init__(self, app: FastAPI) -> None:
         self._calls = InProcessCalls(app)
 
@@ -40,6 +43,7 @@ class McpEndpoint:
         # Browsers let any site send requests to this machine.
         refuse_other_sites(request.headers)
         caller = await run_in_threadpool(identify, request, services)
+        request.state.principal = caller
         require_ready(services)
         language = language_of(scope) or caller.locale or DEFAULT
         # Read here, so that an error on the way is answered as everywhere.
@@ -55,10 +59,13 @@ class McpEndpoint:
         /,
         *,
         body: object = None,
+        key: str | None = None,
         **values: object,
     ) -> Any:
         given = {name: str(value) for name, value in values.items()}
-        return await self._calls.call(caller, operation, given, body=body, language=language)
+        return await self._calls.call(
+            caller, operation, given, body=body, language=language, key=key
+        )
 
 
 def _replayed(body: bytes, rest: Receive) -> Receive:
@@ -75,6 +82,11 @@ async def serve(calls: "Calls", scope: Scope, receive: Receive, send: Send) -> N
     manager = (await run_in_threadpool(_loaded))(calls)
     async with manager.run():
         await manager.handle_request(scope, receive, send)
+
+
+def warm_up() -> None:
+    """Load the library before the first request."""
+    _loaded()
 
 
 def _loaded() -> "Callable[[Calls], StreamableHTTPSessionManager]":

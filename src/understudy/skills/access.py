@@ -153,7 +153,9 @@ def owns_or_administers(skill: Skill, principal: Principal) -> bool:
 
 def decides(unit: "Unit", skill: Skill, principal: Principal) -> bool:
     """Whether a caller sees and decides versions that wait: the owner, an admin, and the owner of an
-    agent that is to get the skill."""
+    agent that is to get the skill; never a connected agent."""
+    if principal.role is Role.CLIENT:
+        return False
     return owns_or_administers(skill, principal) or any(
         owns_agent(unit, agent_id, principal)
         for agent_id in unit.skills.grants_wanted(skill.skill_id)
@@ -169,7 +171,7 @@ def owns_agent(unit: "Unit", agent_id: str, principal: Principal) -> bool:
 def knows(unit: "Unit", skill: Skill, principal: Principal, *, agent_id: str | None = None) -> bool:
     """Whether a skill is visible to a caller; with `agent_id`, to a run of that agent."""
     if owns_or_administers(skill, principal):
-        return True
+        return not (skill.is_draft and principal.role is Role.CLIENT)
     if not skill.is_draft and (skill.is_system or skill.visibility is Visibility.PUBLIC):
         return True
     granted = unit.skills.with_grants(

@@ -125,8 +125,7 @@ class SkillLibrary:
                 unit, self._local.known(principal.user_id).values(), user_id=principal.user_id
             )
             page = merged(rows, [skill for skill in unstored if fits(skill, narrowed)], request)
-            own = (in_force_for(unit, it, principal.user_id) for it in page.items)
-            return replace(page, items=tuple(own))
+            return replace(page, items=tuple(_shown(unit, page.items, principal)))
 
     def current(self, principal: Principal, ref: str) -> Skill:
         """The record of a skill, without its files."""
@@ -181,7 +180,7 @@ class SkillLibrary:
         seen_by = None if _is_admin(principal) else principal.user_id
         first = PageRequest(limit=MAX_LIMIT)
         found = unit.skills.page(first, narrowed=replace(narrowed, seen_by=seen_by)).items
-        yield from (in_force_for(unit, it, principal.user_id) for it in found)
+        yield from _shown(unit, found, principal)
         known = self._local.known(principal.user_id).values()
         unstored = self._finder.unstored(unit, known, user_id=principal.user_id)
         yield from (skill for skill in unstored if fits(skill, narrowed))
@@ -438,6 +437,14 @@ def _is_admin(principal: Principal) -> bool:
     return principal.role.includes(Role.ADMIN)
 
 
+def _shown(unit: "Unit", skills: Iterable[Skill], principal: Principal) -> Iterator[Skill]:
+    """Skills in the version that is in force for a caller; for a connected agent that of all."""
+    if principal.role is Role.CLIENT:
+        yield from (it for it in skills if not it.is_draft)
+    else:
+        yield from (in_force_for(unit, it, principal.user_id) for it in skills)
+
+
 def _require_owner(skill: Skill, principal: Principal) -> None:
     if not owns_or_administers(skill, principal):
         raise coded_error("skills/skill_not_yours", ref=skill.slug)
@@ -526,7 +533,7 @@ class SkillFinder:
             return None
         return StoredSource(
             unit,
-            in_force_for(unit, kept, principal.user_id),
+            next(_shown(unit, [kept], principal)),
             self._checks,
             shows_drafts=decides(unit, kept, principal),
         )

@@ -1,9 +1,14 @@
 """Which calls of coding agents write memory, and what the files would hold."""
 
+import json
+
 import pytest
 
 from understudy.foreign.memory_files import is_memory, memory_writes
 
+PATCH = "*** Begin Patch\n*** Add File: MEMORY.md\n+x\n*** End Patch\n"
+# A patch of another file, without the line that ends it.
+ASIDE = "apply_patch << 'EOF'\n*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch\n"
 BEFORE = "- the team deploys on Mondays\n"
 
 
@@ -61,6 +66,17 @@ def test_another_file_is_not_memory(path: str) -> None:
         ("shell", {"command": ["bash", "-lc", "rm MEMORY.md"]}, None),
         ("Bash", {"command": "cat notes >> .claude/rules/style.md"}, None),
         ("Bash", {"command": "sed -i s/a/b/ AGENTS.md"}, None),
+        ("Bash", {"command": "sed -Ei s/a/b/ AGENTS.md"}, None),
+        ("Bash", {"command": "sort -o AGENTS.md notes"}, None),
+        (
+            "Write",
+            {"file_path": "MEMORY.md", "content": "*** Begin Patch\n"},
+            "*** Begin Patch\n",
+        ),
+        ("Bash", {"command": f"{ASIDE}\necho tabs > MEMORY.md"}, None),
+        ("Bash", {"command": f"{ASIDE}EOF\ncat x > MEMORY.md\nEOF"}, None),
+        ("Bash", {"command": ASIDE.replace("a.py", "MEMORY.md") + "EOF"}, "x\n"),
+        ("shell", {"command": ["apply_patch", PATCH]}, "x\n"),
         ("Bash", {"command": "python -c \"open('MEMORY.md','w')\""}, None),
         ("Bash", {"command": "git checkout CLAUDE.md"}, None),
         ("Edit", {"file_path": "CLAUDE.md", "old_string": "not there", "new_string": "x"}, None),
@@ -85,6 +101,7 @@ def test_a_write_to_memory_is_found_with_its_new_text(
         ("Bash", {"command": "pytest tests/memory/test_record.py > out.txt"}),
         ("Bash", {"command": "head -3 README.md > MEMORANDUM.md"}),
         ("Bash", {}),
+        ("Bash", {"command": "echo '*** Begin Patch'"}),
         ("Bash", {"command": 7}),
     ],
 )
@@ -92,6 +109,14 @@ def test_a_call_that_only_reads_memory_or_writes_elsewhere_is_none(
     tool: str, given: dict[str, object]
 ) -> None:
     assert memory_writes(tool, given) == ()
+
+
+def test_an_edit_whose_outcome_is_unknown_shows_what_was_asked_for() -> None:
+    given = {"file_path": "CLAUDE.md", "old_string": "not there", "new_string": "push at once"}
+
+    (write,) = memory_writes("Edit", given)
+
+    assert json.loads(write.shown) == given
 
 
 def test_only_the_memory_files_of_a_patch_are_writes() -> None:
