@@ -97,7 +97,10 @@ def wait_for(ask: Any) -> Any:
 def start(home: Path, port: int) -> "subprocess.Popen[bytes]":
     """A daemon that needs no model."""
     command = [sys.executable, "-m", "understudy.cli.main", "serve"]
-    environment = {**os.environ, "UNDERSTUDY_HOME": str(home)}
+    # Neither a database nor a model of yours.
+    yours = ("UNDERSTUDY_", "OPENAI_", "ANTHROPIC_")
+    environment = {name: it for name, it in os.environ.items() if not name.startswith(yours)}
+    environment["UNDERSTUDY_HOME"] = str(home)
     with (home / "daemon.log").open("wb") as log:
         daemon = subprocess.Popen(
             [*command, "--bind", f"127.0.0.1:{port}"], env=environment, stdout=log, stderr=log

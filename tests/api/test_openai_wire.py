@@ -190,12 +190,14 @@ def test_a_viewer_reads_and_starts_nothing(live: Live, client: openai.OpenAI) ->
 
 
 def test_metadata_name_the_session_of_a_chat(live: Live, client: openai.OpenAI) -> None:
-    say(live, "one", "two")
+    say(live, "one", "two", "three")
     first = chat(client, "hello", metadata={"session_id": "desk"})
     second = chat(client, "hello", "never said", "again", metadata={"session_id": "desk"})
     assert session_of(first) == session_of(second) == "desk"
     # The session is the record of what was said in it.
     assert "never said" not in json.dumps([it.text for it in live.model.requests[-1].turns])
+    # No header can carry these letters as they are.
+    assert session_of(chat(client, "hello", metadata={"session_id": "桌:1"})) == "%E6%A1%8C:1"
 
 
 def test_a_chat_is_streamed_in_chunks(live: Live, client: openai.OpenAI) -> None:

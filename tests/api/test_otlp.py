@@ -16,6 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -26,7 +27,7 @@ from tests.api.live import Live
 from tests.api.test_auth import bearer, token
 from tests.support.daemon import wait_for
 from tests.support.otlp import over
-from understudy.api.otlp import MAX_JSON_BYTES
+from understudy.api.otlp import MAX_JSON_BYTES, MAX_JSON_OBJECTS, MAX_SIGNALS
 from understudy.daemon.wiring import Daemon
 from understudy.foreign.otlp import MAX_WAITING_BYTES
 from understudy.foreign.signals import MAX_TEXT_CHARS
@@ -237,6 +238,8 @@ def test_no_more_waits_than_there_is_room_for(api: TestClient) -> None:
     assert refused[2] == number
 
 
+SPANS = ExportTraceServiceRequest()
+SPANS.resource_spans.add().scope_spans.add().spans.extend([Span()] * MAX_SIGNALS)
 BOMB = gzip.compress(b" " * (MAX_JSON_BYTES * 40))
 BAD: dict[str, tuple[bytes, dict[str, str], int]] = {
     "no JSON": (b"{", {"Content-Type": JSON}, 400),
@@ -255,6 +258,8 @@ BAD: dict[str, tuple[bytes, dict[str, str], int]] = {
     "plain deflate": (zlib.compress(b"{}"), {"Content-Type": JSON, "Content-Encoding": "gzip"}, 400),
     "another type": (b"{}", {"Content-Type": "text/plain"}, 415),
     "no type": (b"{}", {}, 415),
+    "too many": (SPANS.SerializeToString(), {"Content-Type": PROTOBUF}, 400),
+    "too many in JSON": (b'{"resourceSpans": [%s{}]}' % (b"{}," * MAX_JSON_OBJECTS), {"Content-Type": JSON}, 400),
     "a bomb": (BOMB, {"Content-Type": JSON, "Content-Encoding": "gzip"}, 413),
     "too long": (b" " * (MAX_JSON_BYTES + 1), {"Content-Type": JSON}, 413),
 }  # fmt: skip

@@ -249,6 +249,10 @@ async def test_a_database_of_hermes_has_typed_words_in_talks_with_its_owner_alon
                 (talk, "assistant", "Noted.", None, None),
             ],
         )
+    broken = (
+        "INSERT INTO messages (session_id, role, content) VALUES ('s1', ?, CAST(x'ff' AS TEXT))"
+    )
+    database.execute(broken, ("assistant",))
     database.commit()
     database.close()
     (kept / "memories").mkdir()

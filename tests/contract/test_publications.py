@@ -12,6 +12,7 @@ from tests.support.api_in_process import Caller, serving
 from tests.support.run_harness import make_settings
 from understudy.api.in_process import OperationRefused
 from understudy.foreign.connections import CONNECTED
+from understudy.foreign.publication import MAX_EDITS
 from understudy.settings import Settings
 from understudy.testing.fake_model import FakeModel
 
@@ -229,6 +230,20 @@ async def test_an_edit_with_a_secret_is_not_stored(settings: Settings, work: Pat
         assert await call.items("learning_candidates.list") == []
 
 
+async def test_a_block_with_more_edits_than_a_person_makes_is_left_as_it_is(
+    settings: Settings, work: Path
+) -> None:
+    async with serving(settings) as call:
+        await publish(call, work)
+        lines = "".join(f"- Rule number {number} of many\n" for number in range(MAX_EDITS + 1))
+        (work / "AGENTS.md").write_text(block(work).replace(END, f"{lines}{END}"))
+        problem = await refusal(call, work)
+
+        assert (problem["status"], problem["code"]) == (409, "bad_file")
+        assert lines in (work / "AGENTS.md").read_text()
+        assert await call.items("learning_candidates.list") == []
+
+
 async def test_what_was_published_while_an_agent_works_is_not_its_work(
     settings: Settings, work: Path
 ) -> None:
@@ -331,6 +346,7 @@ async def test_a_forged_lock_removes_nothing(settings: Settings, work: Path) -> 
     async with serving(settings) as call:
         forge(".claude/skills/../../main.py")
         assert (await refusal(call, work))["status"] == 409
+        assert {it.name for it in work.iterdir()} == {"main.py", "understudy.lock"}
         forge("main.py")
         assert await drift(call, work) == {"understudy.lock": "damaged"}
         await publish(call, work)

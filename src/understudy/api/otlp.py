@@ -22,6 +22,10 @@ MEDIA_TYPES: Final = frozenset({PROTOBUF, JSON})
 MAX_BYTES: Final = 16 * 1024 * 1024
 # Reading JSON into messages takes some fifty times as long as reading protobuf.
 MAX_JSON_BYTES: Final = 4 * 1024 * 1024
+# An empty span is two bytes, and takes as long to read as any. Exporters send some hundred at once.
+MAX_SIGNALS: Final = 50_000
+# More than there can be in a JSON of that size with anything in it.
+MAX_JSON_OBJECTS: Final = 200_000
 GZIP_BITS: Final = 16 + zlib.MAX_WBITS
 MAX_NS: Final = 2**63 - 1
 MAX_DEPTH: Final = 16
@@ -53,6 +57,7 @@ def read_export(body: bytes, *, media_type: str, encoding: str, into: "Message")
         if media_type == PROTOBUF:
             into.ParseFromString(body)
         else:
+            _counted(body.count(b"{"), MAX_JSON_OBJECTS)
             export = json.loads(body, parse_constant=no_constant)
             if not isinstance(export, dict):
                 raise ValueError
@@ -97,45 +102,58 @@ def _encode_ids(export: Mapping[str, Any]) -> None:
 
 def spans_of(export: Any) -> Iterator[Reported]:
     """The spans of an export."""
-    for group in export.resource_spans:
-        service = _service(group.resource)
-        for scope in group.scope_spans:
-            for span in scope.spans:
-                failed = span.status.message or "error" if span.status.code == ERROR else None
-                yield Reported(
-                    is_span=True,
-                    trace_id=span.trace_id.hex(),
-                    span_id=span.span_id.hex(),
-                    parent_id=span.parent_span_id.hex(),
-                    name=span.name,
-                    scope=scope.scope.name,
-                    service=service,
-                    began_ns=min(span.start_time_unix_nano, MAX_NS),
-                    ended_ns=min(span.end_time_unix_nano, MAX_NS),
-                    error=failed,
-                    attributes=_attributes(span.attributes),
-                    events=[(it.name, _attributes(it.attributes)) for it in span.events],
-                )
+    for service, scope, span in _each(export.resource_spans, "scope_spans", "spans"):
+        failed = span.status.message or "error" if span.status.code == ERROR else None
+        yield Reported(
+            is_span=True,
+            trace_id=span.trace_id.hex(),
+            span_id=span.span_id.hex(),
+            parent_id=span.parent_span_id.hex(),
+            name=span.name,
+            scope=scope,
+            service=service,
+            began_ns=min(span.start_time_unix_nano, MAX_NS),
+            ended_ns=min(span.end_time_unix_nano, MAX_NS),
+            error=failed,
+            attributes=_attributes(span.attributes),
+            events=[(it.name, _attributes(it.attributes)) for it in span.events],
+        )
 
 
 def logs_of(export: Any) -> Iterator[Reported]:
     """The log records of an export."""
-    for group in export.resource_logs:
-        service = _service(group.resource)
-        for scope in group.scope_logs:
-            for log in scope.log_records:
-                at_ns = min(log.time_unix_nano or log.observed_time_unix_nano, MAX_NS)
-                yield Reported(
-                    trace_id=log.trace_id.hex(),
-                    span_id=log.span_id.hex(),
-                    name=log.event_name,
-                    scope=scope.scope.name,
-                    service=service,
-                    began_ns=at_ns,
-                    ended_ns=at_ns,
-                    attributes=_attributes(log.attributes),
-                    body=_value(log.body),
-                )
+    for service, scope, log in _each(export.resource_logs, "scope_logs", "log_records"):
+        at_ns = min(log.time_unix_nano or log.observed_time_unix_nano, MAX_NS)
+        yield Reported(
+            trace_id=log.trace_id.hex(),
+            span_id=log.span_id.hex(),
+            name=log.event_name,
+            scope=scope,
+            service=service,
+            began_ns=at_ns,
+            ended_ns=at_ns,
+            attributes=_attributes(log.attributes),
+            body=_value(log.body),
+        )
+
+
+def _each(groups: Any, scopes: str, signals: str) -> Iterator[tuple[str, str, Any]]:
+    """The signals of an export, each with its service and its scope; too many are refused."""
+    number = _counted(len(groups))
+    for group in groups:
+        held, service = getattr(group, scopes), _service(group.resource)
+        number = _counted(number + len(held))
+        for scope in held:
+            number = _counted(number + len(getattr(scope, signals)))
+            for signal in getattr(scope, signals):
+                number = _counted(number + len(getattr(signal, "events", ())))
+                yield service, scope.scope.name, signal
+
+
+def _counted(number: int, limit: int = MAX_SIGNALS) -> int:
+    if number > limit:
+        raise coded_error("api/too_many_signals", pointer="", limit=limit)
+    return number
 
 
 def _service(resource: Any) -> str:

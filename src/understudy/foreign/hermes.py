@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +36,8 @@ def hermes_lines(path: Path) -> Iterator[TranscriptLine]:
             database.execute("PRAGMA trusted_schema = OFF")
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_LINE_BYTES)
             database.row_factory = sqlite3.Row
+            # One broken text must not hide all the others.
+            database.text_factory = partial(str, encoding="utf-8", errors="replace")
             # A view could compute for ever.
             if database.execute(_TABLES, ("messages", "sessions")).fetchone()[0] != 2:
                 raise coded_error("foreign/no_transcript", pointer="/path")

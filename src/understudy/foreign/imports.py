@@ -1,5 +1,6 @@
 """Imports: transcripts become conversations, and memory files proposals; a second time adds nothing."""
 
+import errno
 import hashlib
 import io
 import os
@@ -22,6 +23,7 @@ from understudy.foreign.record import ForeignTurns
 from understudy.foreign.statements import Proposed, Statements
 from understudy.foreign.transcript_lines import CodexLines, claude_line
 from understudy.foreign.transcripts import (
+    TOO_LONG,
     LineReader,
     LineTally,
     TranscriptTurns,
@@ -197,8 +199,8 @@ class ImportService:
                 return self._record(principal, source, report, offset, left)
         except (Conflict, Invalid) as problem:
             report.note(source.name, problem.detail)
-        except (OSError, zstandard.ZstdError):
-            report.note(source.name, "it cannot be read")
+        except (OSError, zstandard.ZstdError) as problem:
+            report.note(source.name, getattr(problem, "strerror", None) or "it cannot be read")
         return None
 
     def _record(
@@ -242,7 +244,7 @@ class ImportService:
         with source.open() as file:
             content = file.read(MAX_MEMORY_BYTES + 1)
         if len(content) > MAX_MEMORY_BYTES:
-            raise coded_error("foreign/bad_file", path=source.name, why="it is too long")
+            raise OSError(errno.EFBIG, TOO_LONG)
         text = content.decode(errors="replace").replace("\0", "")
         digest = hashlib.sha256(content).hexdigest()
         call = ForeignCall(name=READ_MEMORY, arguments={"path": source.name}, result=text[:32_000])

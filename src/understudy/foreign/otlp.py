@@ -96,7 +96,8 @@ class Telemetry:
         self, unit: "Unit", user_id: str, trace: str, kept: Mapping[str, Mapping[str, Any]]
     ) -> None:
         read = unit.otlp.read(user_id, trace) or {"ids": [], "run_ids": [], "typed": False}
-        new = {told_id: each for told_id, each in kept.items() if told_id not in {*read["ids"]}}
+        old = frozenset(read["ids"])
+        new = {told_id: each for told_id, each in kept.items() if told_id not in old}
         part = len(read["run_ids"]) + 1
         turn = turn_of([*new.values()], trace=trace, part=part, has_words=not read["typed"])
         if turn is None or turn.is_empty:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Final
 
 from understudy.access.signing_keys import SigningKeyService
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 # The client that edits in a repository are from, as policy rules name it.
 SOURCE: Final = "repository"
 MAX_LEARNINGS: Final = 200
+# More than anybody writes by hand between two publications.
+MAX_EDITS: Final = 500
 # The agents whose skills each folder gets.
 READERS: Final = dict(zip(SKILL_FOLDERS, ("claude-code", "codex"), strict=True))
 EVERYBODYS: Final = "default"
@@ -115,6 +118,12 @@ class PublicationService:
         old = lock_in(files)
         _check_own(files, plan, old)
         lock = plan.lock(targets, block).signed(self.keys.signer())
+        # What may be refused is read before anything is written.
+        removed = [
+            path
+            for path, expected in (old.skills if old else {}).items()
+            if path not in plan.skills and digest(files.read(path) or b"") == expected
+        ]
         proposed = self._take_back(principal, plan.scope, found)
         wanted |= {**plan.skills, LOCK: lock.to_bytes()}
         written = [path for path, content in wanted.items() if files.read(path) != content]
@@ -124,11 +133,6 @@ class PublicationService:
             for name in set(written).intersection(INSTRUCTIONS):
                 for agent_id in READERS.values():
                     self.held.wrote(unit, principal, agent_id, str(files.root / name))
-        removed = [
-            path
-            for path, expected in (old.skills if old else {}).items()
-            if path not in wanted and digest(files.read(path) or b"") == expected
-        ]
         for path in removed:
             files.remove(path)
         return RepositoryPublication(
@@ -207,7 +211,11 @@ class PublicationService:
         with self.units.write() as unit:
             known = unit.learnings.readable(list(dict.fromkeys(named)))
             for path, block in blocks.items():
-                for edit in edits(block, known):
+                changed = list(islice(edits(block, known), MAX_EDITS + 1))
+                if len(changed) > MAX_EDITS:
+                    why = f"its block has more than {MAX_EDITS} changed lines"
+                    raise coded_error("foreign/bad_file", path=path, why=why)
+                for edit in changed:
                     old = known.get(edit.learning_id or "")
                     note = f"edited in {path}" + (f", where {old.learning_id} stood" if old else "")
                     wanted = NewCandidate(

@@ -44,7 +44,7 @@ class Repository:
             with os.fdopen(descriptor, "rb") as file:
                 content = file.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
-            raise coded_error("foreign/bad_file", path=path, why="is too large")
+            raise coded_error("foreign/bad_file", path=path, why="it is too large")
         return content
 
     def link(self, name: str) -> str | None:

@@ -187,7 +187,8 @@ def of_log(log: Reported) -> Told | None:
 
 def _told(signal: Reported, trace: str, told_id: str, closes: bool, body: dict[str, Any]) -> Told:
     kept = _bounded(body)
-    return Told(trace, told_id[:MAX_NAME_CHARS], signal.ended_ns, closes, len(repr(kept)), kept)
+    named: str = _without_nul(told_id[:MAX_NAME_CHARS])
+    return Told(trace, named, signal.ended_ns, closes, len(repr(kept)), kept)
 
 
 def _base(signal: Reported, kind: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Transcripts of coding agents: lines that become turns, one at a time, whatever the file's size."""
 
+import errno
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import IO, Any, Final, NamedTuple
 
-from understudy.core.errors import Invalid, coded_error
+from understudy.core.errors import Invalid
 from understudy.core.strict_json import parse_mended
 from understudy.foreign.hooks import MAX_RESULT_CHARS, MAX_TEXT_CHARS, MAX_UNKNOWN_CHARS, bounded
 from understudy.foreign.record import MAX_CALLS
@@ -21,6 +22,7 @@ MAX_LINE_BYTES: Final = 8 * 1024 * 1024
 MAX_FILE_BYTES: Final = 4 * 1024**3
 MAX_UNKNOWN: Final = 50
 MAX_INJECTED: Final = 50
+TOO_LONG: Final = "it is too long"
 UNREAD: Final = "(a line that could not be read)"
 
 
@@ -201,7 +203,7 @@ def turns_of(
     for size, raw in _lines(file):
         at += size
         if at > MAX_FILE_BYTES:
-            raise coded_error("foreign/bad_file", path="", why="it is too long")
+            raise OSError(errno.EFBIG, TOO_LONG)
         if raw is not None and not raw.strip():
             continue
         line = _parsed(raw, read)
@@ -222,7 +224,8 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
     """The lines of a file with their sizes; None for one that is too long."""
     while line := file.readline(MAX_LINE_BYTES):
         size, is_long = len(line), False
-        while len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+        # Packed, such a line may go on for ever.
+        while len(line) == MAX_LINE_BYTES and not line.endswith(b"\n") and size <= MAX_FILE_BYTES:
             is_long, line = True, file.readline(MAX_LINE_BYTES)
             size += len(line)
         yield size, None if is_long else line

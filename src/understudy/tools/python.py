@@ -20,6 +20,12 @@ log = structlog.get_logger()
 
 GROUP: Final = "understudy.tools"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+# A call has a value for each name.
+_UNNAMED: Final = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.VAR_POSITIONAL,
+    inspect.Parameter.VAR_KEYWORD,
+)
 _DECLARED: Final = "understudy_tool"
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -73,7 +79,7 @@ class PythonTool:
         for each in inspect.signature(function).parameters.values():
             if hints.get(each.name) is ToolContext:
                 context = each.name
-            elif each.name not in hints or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            elif each.name not in hints or each.kind in _UNNAMED:
                 raise TypeError(f"its parameter {each.name!r} needs a name and a type")
             else:
                 default = ... if each.default is each.empty else each.default
@@ -91,12 +97,12 @@ class PythonTool:
                 result = await self.function(**given)
             else:
                 result = await in_thread(self.function, **given)
+            return result if isinstance(result, str) else json.dumps(result, default=str)
         except (ToolError, TimeoutError):
             raise
         except Exception as problem:
             log.exception("tool.failed", tool=self.name, run_id=context.run_id)
             raise ToolError(f"{type(problem).__name__}: {problem}") from problem
-        return result if isinstance(result, str) else json.dumps(result, default=str)
 
 
 def python_tools(taken: Collection[str]) -> Iterator[PythonTool]:

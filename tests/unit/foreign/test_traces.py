@@ -415,6 +415,14 @@ def test_anything_else_is_of_no_concern(signal: Reported) -> None:
     assert (of_span if signal.is_span else of_log)(signal) is None
 
 
+def test_an_id_that_a_database_cannot_keep_is_mended() -> None:
+    told = of_log(
+        log("claude_code.user_prompt", 1, prompt=ASKED, session__id="talk", message__uuid="\0")
+    )
+    assert told is not None
+    assert told.told_id == "\N{REPLACEMENT CHARACTER}"
+
+
 ODD: list[Any] = [None, 7, True, "", "{", "[[[[1]]]]", [], [[]], {}, {"messages": 3}, ["a"], [{"parts": 5}],
        [{"content": [{"text": {}}, 3, None]}], '[{"role": 7, "parts": [{"type": "tool_call"}]}]',
        {"kwargs": {"content": 5}}, "[" * 5_000, [{"tool_calls": [3, {"function": 4}]}], float("nan"), 2**63, "\0\ud800"]  # fmt: skip

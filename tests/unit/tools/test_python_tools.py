@@ -26,6 +26,12 @@ async def order(item: str, context: ToolContext) -> str:
     return f"{context.user_id} ordered {item}"
 
 
+@tool(effect="read", approval="never")
+def places() -> dict[Any, str]:
+    """What no JSON can say."""
+    return {(1, 2): "nut"}
+
+
 CONTEXT = ToolContext(
     session_id="s",
     run_id="r",
@@ -60,6 +66,8 @@ async def test_a_tool_answers_text_or_json_and_its_failures_are_for_the_model() 
     assert await called(order, item="nut") == "ann ordered nut"
     with pytest.raises(ToolError, match="LookupError: no such item"):
         await called(stock, item="ghost")
+    with pytest.raises(ToolError, match="TypeError: keys must be"):
+        await called(places)
 
 
 def undeclared(item: str) -> str:
@@ -83,7 +91,13 @@ def misnamed() -> str:
     return ""
 
 
-@pytest.mark.parametrize("function", [misnamed, undeclared, undescribed, untyped])
+@tool(effect="read", approval="never")
+def positional(item: str, /) -> str:
+    """Its parameter cannot be given by name."""
+    return item
+
+
+@pytest.mark.parametrize("function", [misnamed, positional, undeclared, undescribed, untyped])
 def test_a_function_that_says_too_little_is_no_tool(function: Any) -> None:
     with pytest.raises(TypeError):
         PythonTool.of(function, "entry")

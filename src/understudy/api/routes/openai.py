@@ -2,7 +2,9 @@
 
 from functools import partial
 from importlib import import_module
+from string import punctuation
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -163,5 +165,7 @@ def _json(text: str) -> Response:
 def _marked(answer: Response, detail: RunDetail) -> Response:
     """The answer with its run and session in headers."""
     answer.headers["x-understudy-run-id"] = detail.run.run_id
-    answer.headers["x-understudy-session-id"] = detail.run.session_id
+    # A caller's id may have letters that no header can carry.
+    session_id = quote(detail.run.session_id, safe=punctuation)
+    answer.headers["x-understudy-session-id"] = session_id
     return answer
