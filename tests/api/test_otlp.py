@@ -29,8 +29,8 @@ from tests.support.daemon import wait_for
 from tests.support.otlp import over
 from understudy.api.otlp import MAX_JSON_BYTES, MAX_JSON_OBJECTS, MAX_SIGNALS
 from understudy.daemon.wiring import Daemon
+from understudy.foreign.hooks import MAX_TEXT_CHARS
 from understudy.foreign.otlp import MAX_WAITING_BYTES
-from understudy.foreign.signals import MAX_TEXT_CHARS
 
 TRACES, LOGS = "/otlp/v1/traces", "/otlp/v1/logs"
 PROTOBUF, JSON = "application/x-protobuf", "application/json"

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from understudy.core.strict_json import no_constant
@@ -27,6 +27,11 @@ class TelemetryMessage:
     # As `id`, `name`, `arguments`, and `result` where it is known.
     calls: list[dict[str, Any]] = field(default_factory=list)
     results: list[dict[str, Any]] = field(default_factory=list)
+
+
+def kept_message(told: Mapping[str, Any]) -> TelemetryMessage:
+    """A message of what was kept of it, among other fields."""
+    return TelemetryMessage(**{each.name: told[each.name] for each in fields(TelemetryMessage)})
 
 
 def messages_in(value: Any, role: str = USER) -> list[TelemetryMessage]:

@@ -7,10 +7,11 @@ OpenInference, and of the events of Claude Code and Codex. Everything else is le
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple
 
 from understudy.core.showable import showable
+from understudy.foreign.hooks import MAX_NAME_CHARS, MAX_RESULT_CHARS, MAX_TEXT_CHARS
 from understudy.foreign.messages import (
     ASSISTANT,
     TOOL,
@@ -18,18 +19,15 @@ from understudy.foreign.messages import (
     Attributes,
     TelemetryMessage,
     exchange,
+    kept_message,
     messages_in,
     parsed,
     plain,
     unflattened,
 )
+from understudy.foreign.record import MAX_CALLS
 
-MAX_TEXT_CHARS: Final = 200_000
-MAX_RESULT_CHARS: Final = 32_000
-MAX_NAME_CHARS: Final = 200
-MAX_CALLS: Final = 500
 MAX_TOKENS: Final = 2**53
-NS_PER_MS: Final = 1_000_000
 # What stands for the answer of a tool that telemetry does not carry: it was read all the same.
 UNTOLD: Final = "(what came back was not reported)"
 REDACTED: Final = "<REDACTED>"
@@ -235,7 +233,7 @@ def _exchange_of(span: Reported, kind: str) -> dict[str, Any]:
     for name, attributes in span.events:
         if found := _MESSAGE_EVENT.fullmatch(name):
             message = _message_event(found[1], attributes)
-            (said if message["answers"] else given).extend(_again(message))
+            (said if message["answers"] else given).append(kept_message(message))
         elif name in _DETAILS:
             merged |= attributes
     given = _held(merged, _GIVEN, _GIVEN_FLAT, USER) or given
@@ -262,18 +260,7 @@ def _message_event(role: str, attributes: Attributes) -> dict[str, Any]:
     is_answer = role == "choice"
     named = {"role": ASSISTANT if is_answer else role, **attributes}
     (message,) = messages_in([named], role) or [TelemetryMessage(role=role)]
-    return {
-        "role": message.role,
-        "text": message.text,
-        "calls": message.calls,
-        "results": message.results,
-        "answers": is_answer,
-    }
-
-
-def _again(told: Mapping[str, Any]) -> list[TelemetryMessage]:
-    names = ("role", "text", "calls", "results")
-    return [TelemetryMessage(**{name: told[name] for name in names})]
+    return asdict(message) | {"answers": is_answer}
 
 
 def _coding_event(name: str, attributes: Attributes) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from understudy.core.errors import Invalid
-from understudy.foreign.messages import TOOL, TelemetryMessage, exchange
+from understudy.foreign.messages import TOOL, exchange, kept_message
 from understudy.foreign.signals import (
     AGENT,
     CHAIN,
@@ -122,17 +122,12 @@ def _with_events(kept: Sequence[Body]) -> list[Body]:
 
 def _told_by(events: Sequence[Body]) -> dict[str, Any]:
     messages = [it for it in events if "role" in it]
-    given = [_message(it) for it in messages if not it["answers"]]
-    found = exchange(given, [_message(it) for it in messages if it["answers"]])
+    given = [kept_message(it) for it in messages if not it["answers"]]
+    found = exchange(given, [kept_message(it) for it in messages if it["answers"]])
     told: dict[str, Any] = {}
     for each in (found, *(it for it in events if "role" not in it)):
         told |= {name: each[name] for name in _EMPTY if each[name]}
     return told
-
-
-def _message(told: Body) -> TelemetryMessage:
-    names = ("role", "text", "calls", "results")
-    return TelemetryMessage(**{name: told[name] for name in names})
 
 
 def _calls(told: Sequence[Body]) -> Iterator[ForeignCall]:
