@@ -85,6 +85,28 @@ async def test_the_same_words_said_again_are_another_turn(settings: Settings) ->
         assert len(await call.items("sessions.list")) == 1
 
 
+async def test_a_turn_that_a_program_began_is_recorded_with_what_was_said(
+    settings: Settings,
+) -> None:
+    async with serving(settings) as call:
+        await turn(call, "<task-notification>The build has ended</task-notification>", "It passed.")
+
+        (run,) = await call.items("runs.list")
+        events = await call("sessions.events", session_id=run["session_id"], kind="output")
+        assert [it["data"]["text"] for it in events["items"]] == ["It passed."]
+        assert run["request"].get("text_preview") is None
+
+
+async def test_calls_without_an_id_are_all_kept(settings: Settings) -> None:
+    async with serving(settings) as call:
+        for named in ({}, {}, {"tool_use_id": "1"}, {"tool_use_id": "1"}):
+            await hook(call, "PostToolUse", tool_name="Read", tool_input={}, **named)
+        await hook(call, "Stop")
+
+        (run,) = await call.items("runs.list")
+        assert (await call("runs.get", run_id=run["run_id"]))["usage"]["tool_calls"] == 3
+
+
 async def test_an_interrupted_turn_is_recorded_with_the_next_prompt(settings: Settings) -> None:
     async with serving(settings) as call:
         await hook(call, "UserPromptSubmit", prompt="Start the long one.")

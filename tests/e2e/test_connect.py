@@ -144,6 +144,21 @@ def test_a_connection_whose_files_are_gone_is_reported(ann: Person) -> None:
     assert "connect claude-code --write" in check["fix"]
 
 
+def test_a_server_that_two_projects_share_is_brought_back(ann: Person) -> None:
+    other, config = ann.home / "other", ann.home / ".codex/config.toml"
+    other.mkdir()
+    for project in (ann.project, other):
+        ann.connect("codex", "--project", str(project))
+
+    gone = ("disconnect", "codex", "--project", str(ann.project), "--write")
+    told = ann.understudy(*gone).stderr
+    assert config.read_bytes() == CONFIG.encode()
+    assert f"connect codex --project {other} --write" in told
+    ann.connect("codex", "--project", str(other))
+
+    assert "understudy" in tomllib.loads(config.read_text())["mcp_servers"]
+
+
 def test_a_tool_is_not_connected_twice(ann: Person) -> None:
     ann.connect("codex")
 

@@ -138,6 +138,7 @@ def disconnect(
             note(DRY)
         else:
             _end_token(ctx, old)
+            _tell_others(without(known, old), old)
 
 
 def _connect(
@@ -241,6 +242,16 @@ def _rest(old: Connection, place: ClientPlace, file: ConnectedFile) -> str | Non
     """What a file of a connection holds without it."""
     known = {str(each.path): each.strip for each in client_files(place, NO_TOKEN_YET)}
     return restored(file, known.get(file.path, lambda _: None))
+
+
+def _tell_others(kept: Sequence[Connection], gone: Connection) -> None:
+    """Say which other projects have lost the MCP server that stood in a file of the person's."""
+    inside = Path(gone.project or "/")
+    is_shared = any(it.mark and not Path(it.path).is_relative_to(inside) for it in gone.files)
+    for each in kept if is_shared else ():
+        if each.tool == gone.tool:
+            again = f"understudy connect {each.tool} --project {each.project} --write"
+            note(f"{each.tool} in {each.project} had the same MCP server: `{again}` brings it back")
 
 
 def _end_token(ctx: typer.Context, old: Connection) -> None:

@@ -160,9 +160,9 @@ class Hooks:
     def _close(self, it: "Arrival", *, said: str = "", model: str | None = None) -> None:
         """Record the turn whose events are kept; without any there is none."""
         kept = it.unit.client_events.take(it.session.session_id)
-        turn = self._turn(it, kept)
+        turn = replace(self._turn(it, kept), said=said, model=model)
         if kept and not turn.is_empty:
-            self.turns.record_in(it.unit, it.principal, replace(turn, said=said, model=model))
+            self.turns.record_in(it.unit, it.principal, turn)
 
     def _turn(self, it: "Arrival", kept: Sequence["ClientEvent"]) -> ForeignTurn:
         """The turn that these events belong to."""
@@ -274,7 +274,7 @@ def _call(kept: Mapping[str, Any]) -> ForeignCall:
 
 def _once(calls: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The calls, each once: a client may send an event again."""
-    return list({each["id"] or str(at): each for at, each in enumerate(calls)}.values())
+    return list({each["id"] or at: each for at, each in enumerate(calls)}.values())
 
 
 def _text(event: Event, name: str, limit: int) -> str:

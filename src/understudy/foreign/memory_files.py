@@ -127,8 +127,10 @@ def memory_writes(tool: str, given: Mapping[str, Any]) -> tuple[MemoryWrite, ...
     """The memory files that a tool call of Claude Code or Codex writes, up to `MAX_WRITES` and one."""
     path = given.get("file_path", given.get("path"))
     if isinstance(path, str) and tool in _EDITORS:
-        after, shown = _EDITORS[tool](given), json.dumps(given, ensure_ascii=False, indent=2)
-        return (MemoryWrite(path=path, after=after, shown=shown),) if is_memory(path) else ()
+        if not is_memory(path):
+            return ()
+        shown = json.dumps(given, ensure_ascii=False, indent=2)
+        return (MemoryWrite(path=path, after=_EDITORS[tool](given), shown=shown),)
     patch = next((text for text in _texts(given) if _PATCH_BEGIN in text), "")
     found = tuple(islice(_patched(patch), MAX_WRITES + 1))
     command = given.get("command", given.get("cmd"))
