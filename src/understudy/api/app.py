@@ -22,6 +22,7 @@ from understudy.api.openapi import TITLE, VERSION, ServedDocument, document_of
 from understudy.api.operations import SAFE_METHODS, Operation
 from understudy.api.problems import ProblemAnswer, refusal_of
 from understudy.api.routes import (
+    a2a,
     access,
     agents,
     approvals,
@@ -149,7 +150,7 @@ ROUTERS = (
     sample.router,
 )
 # In shapes that are described elsewhere: neither in our document nor in our client.
-DOORS = (openai.router,)
+DOORS = (openai.router, a2a.router)
 
 
 async def answer_error(request: Request, error: Exception) -> Response:

@@ -148,7 +148,7 @@ class OpenAIDoor:
                 return known
             last, session_id, is_continued = self._place(unit, asked)
             if session_id is not None and not asked.is_background:
-                self._refuse_waiting(unit, session_id)
+                self.refuse_waiting(unit, session_id)
         wanted = NewSession(session_id=session_id, agent_id=asked.agent_id)
         session = self.services.sessions.create(self.caller, wanted)
         submission = _submission(asked, last, is_continued=is_continued, language=language)
@@ -229,7 +229,8 @@ class OpenAIDoor:
         last = self._transcripts.last_run(unit, self.caller, asked.agent_id, asked.earlier)
         return last, last.session_id if last else None, last is not None
 
-    def _refuse_waiting(self, unit: "Unit", session_id: str) -> None:
+    def refuse_waiting(self, unit: "Unit", session_id: str) -> None:
+        """Raise if a run of the session waits for a person."""
         current = unit.runs.current(session_id)
         if current is None or current.status not in WAITING:
             return

@@ -93,6 +93,7 @@ class Operation:
 
 anyone = partial(Operation, role=None)
 client = partial(Operation, role=Role.OPERATOR, by_client=True)
+reader = partial(Operation, role=Role.VIEWER, by_client=True)
 viewer = partial(Operation, role=Role.VIEWER)
 operator = partial(Operation, role=Role.OPERATOR)
 admin = partial(Operation, role=Role.ADMIN)

@@ -88,6 +88,9 @@ SPELLED: Final[Mapping[str, str]] = {"mcp": "MCP", "url": "URL", "json": "JSON"}
 # An invalid enum member is reported like an invalid literal.
 SAME_MISTAKE: Final[Mapping[str, str]] = {"enum": "literal_error"}
 OPENAI_PREFIX: Final = "/openai/"
+A2A_PATH: Final = "/a2a"
+# In JSON-RPC, what is no JSON; the rest is an invalid request.
+RPC_CODES: Final[Mapping[str, int]] = {"malformed_json": -32700}
 OPENAI_TYPES: Final[Mapping[int, str]] = {
     401: "authentication_error",
     403: "permission_error",
@@ -133,6 +136,10 @@ class ProblemAnswer:
     def answer(self, scope: Scope) -> Response:
         """The HTTP response in the caller's language, and in the shape of the API that is called."""
         spoken = self.spoken(scope)
+        if scope["path"] == A2A_PATH:
+            told = {"code": RPC_CODES.get(self.code, -32600), "message": spoken.detail}
+            rpc = {"jsonrpc": "2.0", "id": None, "error": told}
+            return JSONResponse(rpc, self.status, {**HEADERS.get(self.status, {}), **self.headers})
         if not scope["path"].startswith(OPENAI_PREFIX):
             return spoken.response()
         answer = JSONResponse({"error": spoken.openai_error()}, self.status, dict(self.headers))

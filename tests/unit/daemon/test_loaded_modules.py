@@ -10,6 +10,7 @@ import understudy.daemon.serve
 from understudy.api.app import ROUTERS
 
 late = (
+    "a2a",
     "alembic",
     "anthropic",
     "cryptography",

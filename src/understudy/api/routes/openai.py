@@ -1,15 +1,14 @@
 """OpenAI's API over the agents; `openai.types` is imported with the first call."""
 
-from functools import partial
-from importlib import import_module
 from string import punctuation
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from understudy.api.extras import module_with
 from understudy.api.gate import GatedRoute
 from understudy.api.openai_door import (
     OpenAIDoor,
@@ -18,13 +17,12 @@ from understudy.api.openai_door import (
     ended_well,
     run_id_of,
 )
-from understudy.api.operations import Operation, client
+from understudy.api.operations import client, reader
 from understudy.api.services import Caller, Services, open_streams_of
 from understudy.api.sse import stream_response
 from understudy.api.submissions import AcceptLanguage, settled
 from understudy.core.errors import coded_error
 from understudy.core.page import PageRequest
-from understudy.core.principal import Role
 from understudy.runs.service import RunDetail
 from understudy.wire.openai import ChatBody, ResponsesBody
 
@@ -34,7 +32,6 @@ PREFIX: Final = "/openai/v1"
 ONE: Final = PREFIX + "/responses/{response_id}"
 MAX_BYTES: Final = 4 * 1024 * 1024
 MAX_MODELS: Final = 1_000
-reader = partial(Operation, role=Role.VIEWER, by_client=True)
 IdempotencyKey = Annotated[str | None, Header()]
 ResponseId = Annotated[str, Path()]
 
@@ -43,7 +40,7 @@ ResponseId = Annotated[str, Path()]
 @reader()
 def models(services: Services) -> Response:
     """The agents, as models."""
-    wire = _types()
+    wire = module_with("openai")
     agents = services.agents.service.page(PageRequest(limit=MAX_MODELS)).items
     data = ",".join(wire.text_of(wire.model_of(agent)) for agent in agents)
     return _json(f'{{"object":"list","data":[{data}]}}')
@@ -53,7 +50,7 @@ def models(services: Services) -> Response:
 @reader()
 def model(model: Annotated[str, Path()], services: Services) -> Response:
     """One agent, as a model."""
-    wire = _types()
+    wire = module_with("openai")
     with services.resources.units.read() as unit:
         agent = unit.agents.get(model)
     if agent is None:
@@ -72,7 +69,7 @@ async def chat(
     accept_language: AcceptLanguage = None,
 ) -> Response:
     """A run of an agent as a chat completion."""
-    wire = await run_in_threadpool(_types)
+    wire = await run_in_threadpool(module_with, "openai")
     door, asked = OpenAIDoor(services, caller, str(request.base_url)), OpenAIRequest.of_chat(body)
     streams = open_streams_of(request)
     streams.check_room(caller.user_id)
@@ -99,7 +96,7 @@ async def respond(
     accept_language: AcceptLanguage = None,
 ) -> Response:
     """A run of an agent as a response."""
-    wire = await run_in_threadpool(_types)
+    wire = await run_in_threadpool(module_with, "openai")
     door = OpenAIDoor(services, caller, str(request.base_url))
     asked, streams = OpenAIRequest.of_response(body), open_streams_of(request)
     streams.check_room(caller.user_id)
@@ -127,7 +124,7 @@ async def response(
     starting_after: Annotated[int | None, Query()] = None,
 ) -> Response:
     """A run as it is now, or from its beginning on."""
-    wire = await run_in_threadpool(_types)
+    wire = await run_in_threadpool(module_with, "openai")
     if starting_after is not None:
         raise coded_error("openai/stream_from_start", pointer="/starting_after")
     door = OpenAIDoor(services, caller, str(request.base_url))
@@ -143,19 +140,9 @@ async def response(
 @client(action="runs.cancel")
 def cancel(response_id: ResponseId, services: Services, caller: Caller) -> Response:
     """Stop a run for good; one that has ended is answered as it is."""
-    wire = _types()
+    wire = module_with("openai")
     detail = services.runs.service.cancel(caller, run_id_of(response_id))
     return _marked(_json(wire.text_of(wire.response_of(detail, None))), detail)
-
-
-def _types() -> Any:
-    """The answers; the first call imports what they are built from, which takes a second."""
-    try:
-        return import_module("understudy.api.views.openai")
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] != "openai":
-            raise
-        raise coded_error("openai/extra_missing") from None
 
 
 def _json(text: str) -> Response:
