@@ -133,12 +133,10 @@ async def test_a_stream_is_the_task_its_text_and_its_end(live: Live) -> None:
     async with client_of(live, stream=True) as client:
         events = [it async for it in client.send_message(asked("count"))]
         assert events[0].HasField("task")
-        text = ""
-        for event in events:
-            if event.HasField("artifact_update"):
-                piece = get_artifact_text(event.artifact_update.artifact)
-                text = text + piece if event.artifact_update.append else piece
-        assert text == "one two three"
+        pieces = [it.artifact_update for it in events if it.HasField("artifact_update")]
+        assert "".join(get_artifact_text(it.artifact) for it in pieces) == "one two three"
+        assert [it.append for it in pieces] == [False] + [True] * (len(pieces) - 1)
+        assert pieces[-1].last_chunk
         assert events[-1].status_update.status.state == State.TASK_STATE_COMPLETED
         ended = wire.SubscribeToTaskRequest(id=events[0].task.id)
         with pytest.raises(errors.UnsupportedOperationError):
@@ -272,6 +270,13 @@ def test_a_bad_call_is_refused_in_the_shape_of_the_protocol(
     assert answer.status_code < 500, answer.text
     assert answer.json()["error"]["code"] == code, answer.text
     assert answer.json()["jsonrpc"] == "2.0"
+
+
+def test_a_stranger_is_refused_in_the_shape_of_the_protocol(live: Live) -> None:
+    sent = RPC | {"method": "GetTask", "params": {"id": "run_nothing"}}
+    answer = live.client.post("/a2a", json=sent, headers={"authorization": "Bearer nobody's"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, -32600)
+    assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
 def test_another_version_of_the_protocol_is_refused(live: Live) -> None:

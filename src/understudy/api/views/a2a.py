@@ -100,13 +100,14 @@ class Tasks(RequestHandler):
                     if detail.run.status in SETTLED:
                         return
                 elif frame.event in (DELTA, DELTA_RESET, OUTPUT):
-                    # What one step says is one artifact; said again, it replaces the first.
-                    step, is_piece = frame.data["step"], frame.event == DELTA
-                    event = wire.TaskArtifactUpdateEvent(**ids, artifact=_artifact(frame.data))
-                    event.append = is_piece and step in said
-                    event.last_chunk = frame.event == OUTPUT
+                    # What one step says is one artifact; begun again, it replaces the first.
+                    step, is_over = frame.data["step"], frame.event == OUTPUT
+                    data = {"step": step} if is_over and step in said else frame.data
+                    event = wire.TaskArtifactUpdateEvent(**ids, artifact=_artifact(data))
+                    event.append = step in said and frame.event != DELTA_RESET
+                    event.last_chunk = is_over
                     yield event
-                    said = said | {step} if is_piece else said - {step}
+                    said = said - {step} if frame.event == DELTA_RESET else said | {step}
             raise coded_error("readiness/daemon_draining:run", run_id=run.run_id)
 
     async def on_get_task(self, params: Any, context: Any) -> wire.Task:
@@ -183,8 +184,7 @@ class Tasks(RequestHandler):
 
     def _status(self, detail: RunDetail) -> wire.TaskStatus:
         """The state of a run, with why it failed, or what it waits for and where to decide."""
-        run = detail.run
-        status = wire.TaskStatus(state=STATES[run.status])
+        run, status = detail.run, wire.TaskStatus(state=STATES[detail.run.status])
         if told := self._door.waits(detail) or run.error:
             status.message.message_id = f"{run.run_id}.{run.status}"
             status.message.role = wire.Role.ROLE_AGENT
