@@ -50,7 +50,7 @@ ERRORS: Final[Mapping[object, type[errors.A2AError]]] = {
 
 async def answer_of(request: Request) -> Response:
     """What the library answers; a stream as the daemon sends its own."""
-    (route,) = create_jsonrpc_routes(Tasks(request), A2A_PATH)
+    (route,) = create_jsonrpc_routes(A2ATasks(request), A2A_PATH)
     answer: Response = await route.endpoint(request)
     if not isinstance(answer, EventSourceResponse):
         return answer
@@ -60,7 +60,7 @@ async def answer_of(request: Request) -> Response:
     )
 
 
-class Tasks(RequestHandler):
+class A2ATasks(RequestHandler):
     """The methods for one request. It keeps nothing: the runs are the record."""
 
     def __init__(self, request: Request) -> None:
