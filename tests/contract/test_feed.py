@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.contract.conftest import UnitsOnDatabase
-from tests.support.daemon import PATIENCE_S
+from tests.support.daemon import PATIENCE_S, wait_for
 from tests.support.factories import ALICE, NOW, make_new_event, make_session
 from tests.support.postgres import MakeDatabase
 from tests.support.run_harness import make_settings
@@ -246,6 +246,8 @@ def test_a_database_from_a_server_that_was_ahead_is_read_on(database: UnitsOnDat
     migrate(database.engine)
 
     (new,) = append(database.units, "s1")
+    # A transaction in another database of the server holds it back, too.
+    wait_for(lambda: len(read(database.units)) == 3, what="what was appended to be readable")
     assert [event.sequence for event in read(database.units)] == [
         *(event.sequence for event in old),
         new.sequence,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.conftest import DaemonWithModel
 from tests.support.daemon import DaemonProcess, wait_for
-from understudy.testing.answers import Answer, call
+from understudy.testing.answers import Answer, SeenRequest, call
 
 pytestmark = pytest.mark.e2e
 
@@ -28,12 +28,20 @@ def settled(client: openai.OpenAI, response_id: str, status: str) -> Any:
     return wait_for(reached, what=f"{response_id} to be {status}")
 
 
+def write_then_say(seen: SeenRequest) -> Answer | None:
+    last = seen.turns[-1]
+    if last.role == "tool":
+        return Answer(text="It is written.")
+    return call("write_file", WRITE) if "write the note" in last.text else None
+
+
 def test_a_response_that_waits_survives_kills_and_is_approved(live: DaemonWithModel) -> None:
     daemon, model = live.daemon, live.model
     daemon.post("/v1/sessions", {"session_id": "desk"})
     rules = daemon.request("PUT", "/v1/sessions/desk/permissions", json=ASK_FIRST)
     assert rules.status_code == 200, rules.text
-    model.queue(call("write_file", WRITE), Answer(text="It is written."))
+    # By rule: a request that a kill cuts off is made again.
+    model.rule = write_then_say
     with client_of(daemon) as client:
         begun = client.responses.create(
             model="default", input="write the note", conversation="desk", background=True

@@ -303,6 +303,5 @@ declare(
         call="run_memories.page",
         show=MEMORIES_COLUMNS,
         empty="No run memories.",
-        options={"session_id": "session_id"},
     ),
 )

@@ -23,7 +23,7 @@ _LEAST_STEP: Final = 1 << 32
 _PLACES: Final = range(5 * 25, -1, -5)
 
 
-class _Ids:
+class IdNumbers:
     """The numbers of ids: seconds, then random; each is greater than the one before."""
 
     def __init__(self) -> None:
@@ -43,12 +43,12 @@ class _Ids:
             return self._seconds << _RANDOM_BITS | self._random
 
 
-_IDS: Final = _Ids()
+_NUMBERS: Final = IdNumbers()
 
 
 def new_id(prefix: str) -> str:
     """A fresh id such as `run_1k9f…`; ids of one process sort in the order they were made."""
-    number = _IDS.next()
+    number = _NUMBERS.next()
     return prefix + "_" + "".join([ALPHABET[number >> place & 31] for place in _PLACES])
 
 

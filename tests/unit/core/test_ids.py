@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.core.errors import Invalid
-from understudy.core.ids import MADE_ID, MAX_ID_LENGTH, check_caller_id, new_id
+from understudy.core.ids import MADE_ID, MAX_ID_LENGTH, IdNumbers, check_caller_id, new_id
 
 
 def check(value: str) -> str:
@@ -23,9 +23,11 @@ def test_ids_of_one_process_sort_in_the_order_they_were_made() -> None:
 
 
 def test_ids_made_together_differ_in_the_first_characters_after_the_seconds() -> None:
-    made = [new_id("run") for _ in range(2000)]
+    numbers = IdNumbers()
+    made = [numbers.next() for _ in range(2000)]
 
-    assert len({each[: len("run_") + 7 + 4] for each in made}) == len(made)
+    # Of 26 characters, the seconds and the first four after them.
+    assert len({each >> 5 * (26 - 7 - 4) for each in made}) == len(made)
 
 
 def test_ids_keep_their_order_and_stay_unique_when_a_second_is_full() -> None:

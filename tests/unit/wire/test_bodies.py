@@ -11,10 +11,12 @@ from understudy.wire.learnings import CreateCandidate, CreateLearning, Supersede
 
 
 def bodies(base: type[RequestBody] = RequestBody) -> Iterator[type[RequestBody]]:
-    """Every request body of the package."""
+    """Every request body of the package, but for those of OpenAI's protocol, which describes them."""
     for module in iter_modules(understudy.wire.__path__):
         import_module(f"understudy.wire.{module.name}")
     for body in base.__subclasses__():
+        if body.__module__ == "understudy.wire.openai":
+            continue
         yield body
         yield from bodies(body)
 
