@@ -37,7 +37,7 @@ TYPES: Final[Mapping[str, str]] = {
 # Arguments with another name than their kind.
 NAMED: Final[Mapping[str, str]] = {"supersedes": "learning", "task": "background_task"}
 _WHOLE: Final = re.compile(MADE_ID)
-# Shorter ones are made up, as `run_1`: every id of these years begins so.
+# Shorter ones, such as `run_1`, are taken for names that a caller gave.
 _CUT: Final = re.compile(rf"([a-z]+)_[{ALPHABET}]{{4,31}}")
 # Characters of a short id after its type: seven of seconds, then random ones.
 SHORT_CHARS: Final = 11

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from understudy.core.trace_context import ids_in, span_id_of, trace_id_of
 from understudy.runs.execute import MAX_RUN_EVENTS
@@ -28,6 +28,8 @@ EXPORT_S: Final = 5
 NS_PER_MS: Final = 1_000_000
 # Tools whose calls are operations on memory.
 MEMORY_TOOLS: Final = {"remember": "create_memory", "memory_search": "search_memory"}
+# The attribute of a name with what was said, or nothing where content is off.
+Content: TypeAlias = Callable[[str, str], dict[str, str]]
 _KINDS: Final = (
     EventKind.RUN,
     EventKind.REMEMBERED,
@@ -111,21 +113,36 @@ def spans_of(
     run: Run, events: Sequence[JournalEvent], *, scrub: Callable[[str], str] | None = None
 ) -> Iterator[RunSpan]:
     """The spans of a run; with `scrub` they carry what was said, without its secrets."""
-    began = run.started_at_ms or run.submitted_at_ms
-    ended = max(run.finished_at_ms or run.updated_at_ms, began)
 
     def content(name: str, value: str) -> dict[str, str]:
         return {name: scrub(value)} if scrub and value else {}
 
-    agent = {"gen_ai.agent.id": run.agent_id, "gen_ai.agent.name": run.agent_id}
-    yield RunSpan(
+    at, calls = run.started_at_ms or run.submitted_at_ms, dict[str, JournalEvent]()
+    yield _agent_span(run, at, content)
+    for event in events:
+        match event.kind:
+            case EventKind.REMEMBERED:
+                yield _recall_span(event, at)
+            case EventKind.MESSAGE:
+                yield _chat_span(run, event, at, content)
+            case EventKind.TOOL_CALL:
+                calls[_call_of(event)] = event
+            case EventKind.TOOL_RESULT:
+                yield _tool_span(event, calls.get(_call_of(event)), at, content)
+        # What follows began when this was done; a sleep ends with the event that resumes the run.
+        at = max(at, event.at_ms)
+
+
+def _agent_span(run: Run, began_ms: int, content: Content) -> RunSpan:
+    return RunSpan(
         name=f"invoke_agent {run.agent_id}",
         operation="invoke_agent",
         key="",
-        began_ms=began,
-        ended_ms=ended,
-        attributes=agent
-        | {
+        began_ms=began_ms,
+        ended_ms=max(run.finished_at_ms or run.updated_at_ms, began_ms),
+        attributes={
+            "gen_ai.agent.id": run.agent_id,
+            "gen_ai.agent.name": run.agent_id,
             "gen_ai.request.model": run.route.model,
             "gen_ai.usage.input_tokens": run.usage.input_tokens,
             "gen_ai.usage.output_tokens": run.usage.output_tokens,
@@ -135,63 +152,69 @@ def spans_of(
         | content("gen_ai.input.messages", _messages("user", run.input.text)),
         error=run.error,
     )
-    at, calls = began, dict[str, JournalEvent]()
-    for event in events:
-        data = event.data
-        step = f"{event.key or event.offset}"
-        match event.kind:
-            case EventKind.REMEMBERED:
-                records = data.get("remembered", ())
-                yield RunSpan(
-                    name="search_memory",
-                    operation="search_memory",
-                    key=step,
-                    began_ms=at,
-                    ended_ms=event.at_ms,
-                    attributes={"gen_ai.memory.record.count": len(records)},
-                )
-            case EventKind.MESSAGE:
-                usage = data.get("usage", {})
-                yield RunSpan(
-                    name=f"chat {run.route.model}",
-                    operation="chat",
-                    key=step,
-                    began_ms=at,
-                    ended_ms=event.at_ms,
-                    attributes={
-                        "gen_ai.request.model": run.route.model,
-                        "gen_ai.response.model": data.get("model") or None,
-                        "gen_ai.response.finish_reasons": [str(data.get("finish_reason", ""))],
-                        "gen_ai.usage.input_tokens": usage.get("input_tokens"),
-                        "gen_ai.usage.output_tokens": usage.get("output_tokens"),
-                    }
-                    | content(
-                        "gen_ai.output.messages", _messages("assistant", str(data.get("text", "")))
-                    ),
-                )
-            case EventKind.TOOL_CALL:
-                calls[f"{data.get('step')}:{data.get('call_id')}"] = event
-            case EventKind.TOOL_RESULT:
-                call = calls.get(f"{data.get('step')}:{data.get('call_id')}")
-                name = str(data.get("name", ""))
-                given = json.dumps(call.data.get("arguments")) if call else ""
-                operation = MEMORY_TOOLS.get(name, "execute_tool")
-                yield RunSpan(
-                    name=f"{operation} {name}" if operation == "execute_tool" else operation,
-                    operation=operation,
-                    key=step,
-                    began_ms=call.at_ms if call else at,
-                    ended_ms=event.at_ms,
-                    attributes={
-                        "gen_ai.tool.name": name,
-                        "gen_ai.tool.call.id": str(data.get("call_id", "")),
-                    }
-                    | content("gen_ai.tool.call.arguments", given)
-                    | content("gen_ai.tool.call.result", str(data.get("content", ""))),
-                    error=None if data.get("status") == "ok" else str(data.get("status")),
-                )
-        # What follows began when this was done; a sleep ends with the event that resumes the run.
-        at = max(at, event.at_ms)
+
+
+def _recall_span(event: JournalEvent, began_ms: int) -> RunSpan:
+    return RunSpan(
+        name="search_memory",
+        operation="search_memory",
+        key=_key_of(event),
+        began_ms=began_ms,
+        ended_ms=event.at_ms,
+        attributes={"gen_ai.memory.record.count": len(event.data.get("remembered", ()))},
+    )
+
+
+def _chat_span(run: Run, event: JournalEvent, began_ms: int, content: Content) -> RunSpan:
+    data = event.data
+    usage = data.get("usage", {})
+    return RunSpan(
+        name=f"chat {run.route.model}",
+        operation="chat",
+        key=_key_of(event),
+        began_ms=began_ms,
+        ended_ms=event.at_ms,
+        attributes={
+            "gen_ai.request.model": run.route.model,
+            "gen_ai.response.model": data.get("model") or None,
+            "gen_ai.response.finish_reasons": [str(data.get("finish_reason", ""))],
+            "gen_ai.usage.input_tokens": usage.get("input_tokens"),
+            "gen_ai.usage.output_tokens": usage.get("output_tokens"),
+        }
+        | content("gen_ai.output.messages", _messages("assistant", str(data.get("text", "")))),
+    )
+
+
+def _tool_span(
+    result: JournalEvent, call: JournalEvent | None, began_ms: int, content: Content
+) -> RunSpan:
+    data = result.data
+    name = str(data.get("name", ""))
+    given = json.dumps(call.data.get("arguments")) if call else ""
+    operation = MEMORY_TOOLS.get(name, "execute_tool")
+    return RunSpan(
+        name=f"{operation} {name}" if operation == "execute_tool" else operation,
+        operation=operation,
+        key=_key_of(result),
+        began_ms=call.at_ms if call else began_ms,
+        ended_ms=result.at_ms,
+        attributes={
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.id": str(data.get("call_id", "")),
+        }
+        | content("gen_ai.tool.call.arguments", given)
+        | content("gen_ai.tool.call.result", str(data.get("content", ""))),
+        error=None if data.get("status") == "ok" else str(data.get("status")),
+    )
+
+
+def _key_of(event: JournalEvent) -> str:
+    return f"{event.key or event.offset}"
+
+
+def _call_of(event: JournalEvent) -> str:
+    """What a call and its result have in common."""
+    return f"{event.data.get('step')}:{event.data.get('call_id')}"
 
 
 def _messages(role: str, text: str) -> str:

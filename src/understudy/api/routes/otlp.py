@@ -116,10 +116,14 @@ async def _taken(
 def _told(kind: otlp.ExportKind, read: Callable[[Reported], Told | None]) -> tuple[list[Told], int]:
     told, rejected = list[Told](), 0
     for signal in kind.signals(kind.export):
+        if not otlp.is_named(signal):
+            rejected += 1
+            continue
         try:
-            found = read(signal) if otlp.is_named(signal) else None
-            rejected += not otlp.is_named(signal)
+            found = read(signal)
         except RecursionError:
-            found, rejected = None, rejected + 1
-        told += [found] if found else []
+            rejected += 1
+            continue
+        if found:
+            told.append(found)
     return told, rejected
